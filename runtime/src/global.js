@@ -1,12 +1,12 @@
 // The global object: a facade with which a payload reads every global through the membrane, and writes only its own.
 import {
-  G, apply, defineProperty, deleteProperty, get, getPrototypeOf, has, hasOwn, newProxy, ownDescriptor, ownKeys,
+  G, apply, createDataProperty, defineProperty, deleteProperty, get, getPrototypeOf, has, hasOwn, newProxy, ownDescriptor, ownKeys,
   ReferenceError, reflectSet, stringIndexOf,
 } from './natives.js';
 import { deny } from './denial.js';
-import { FORGED } from './forged.js';
+import { SHARED, shared } from './shared.js';
 import { forge } from './forging.js';
-import { callForeign, recordOf, standIn, v } from './membrane.js';
+import { callForeign, denied, recordOf, standIn, v } from './membrane.js';
 import { safeDescriptor } from './wrappers.js';
 import { onGlobalDefine, setOwn } from './writes.js';
 
@@ -37,7 +37,7 @@ function isTaken(key) {
 // The head of a P′ in a prepared page looks for its run-time under a name that begins so: no payload makes such a global.
 const RESERVED = '__evalward_';
 const refuseReserved = (key) => {
-  if (key === FORGED || typeof key === 'string' && apply(stringIndexOf, key, [RESERVED]) === 0) deny('prototype-tampering', 'a reserved global');
+  if (key === SHARED || typeof key === 'string' && apply(stringIndexOf, key, [RESERVED]) === 0) deny('prototype-tampering', 'a reserved global');
 };
 
 /** Set a global: one that the payload has made, one with a setter, or a new one. @returns {boolean} */
@@ -74,14 +74,24 @@ function deleteGlobal(key) {
   return deleteProperty(G, key);
 }
 
+/** The global object's keys without the one under which the run-times keep what they share: no payload sees it. */
+const withoutShared = (keys) => {
+  const list = [];
+  for (let i = 0; i < keys.length; i++) if (keys[i] !== SHARED) createDataProperty(list, list.length, keys[i]);
+  return list;
+};
+
+// A function of the page may give it to a payload all the same.
+denied(shared, 'global-object');
+
 export const globalFacade = standIn(G, newProxy({ __proto__: null }, {
   __proto__: null,
-  get: (_, key) => v(key === '__proto__' ? getPrototypeOf(G) : get(G, key, G)),
-  has: (_, key) => has(G, key),
-  ownKeys: () => ownKeys(G),
+  get: (_, key) => (key === SHARED ? undefined : v(key === '__proto__' ? getPrototypeOf(G) : get(G, key, G))),
+  has: (_, key) => key !== SHARED && has(G, key),
+  ownKeys: () => withoutShared(ownKeys(G)),
   getPrototypeOf: () => v(getPrototypeOf(G)),
   getOwnPropertyDescriptor(_, key) {
-    const property = ownDescriptor(G, key);
+    const property = key === SHARED ? undefined : ownDescriptor(G, key);
     return property && safeDescriptor(property, true);
   },
   set(_, key, value, self) {

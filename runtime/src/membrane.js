@@ -5,6 +5,7 @@ import {
 } from './natives.js';
 import { deny, dead, checkAlive, changed } from './denial.js';
 import { isOwn } from './own.js';
+import { isProxy } from './shared.js';
 import { isFunctionConstructor, isGlobalObject, nativeName } from './structure.js';
 
 export { deny } from './denial.js';
@@ -337,16 +338,16 @@ export function denied(real, label, reason, constructLabel = label, open = none)
   }), label);
 }
 
-/** Whether `o` is a facade, a stand-in or a Proxy of the payload's: its own traps say what happens to it. */
+/** Whether `o` is a facade, a stand-in or a Proxy of a payload's: its own traps say what happens to it. */
 export function isOpaque(o) {
   const found = records.get(o);
-  return found !== undefined && found.safe === o;
+  return found === undefined ? isProxy(o) : found.safe === o;
 }
 
-/** Whether `o` is a Proxy of the payload's: its traps, or its target, say what a write does. */
+/** Whether `o` is a Proxy of a payload's: its traps, or its target, say what a write does. */
 export function isKept(o) {
   const found = records.get(o);
-  return found !== undefined && found.real === o && found.opaque;
+  return found === undefined ? isProxy(o) : found.real === o && found.opaque;
 }
 
 // ---- calls

@@ -42,8 +42,8 @@ for (const one of definitions) {
   }
 }
 
-/** Decisions that need no rule by name: generic mediation, and what the write to an element of a list does. */
-const GENERIC = new Set(['listed', 'mediated', 'indexed']);
+/** Decisions that need no rule by name: generic mediation, what the write to an element of a list does, setters of what runs. */
+const GENERIC = new Set(['listed', 'mediated', 'indexed', 'own']);
 
 const rows = new Map();
 function add(key, behaviour, holder) {
@@ -60,7 +60,7 @@ for (const [path, behaviour] of decisions) {
   const holders = review.holders[path] ?? review.holders[type] ?? (includers.get(type) ?? [type]);
   for (const holder of holders) {
     if (known.type === 'constructor') add(type, behaviour, '*');
-    else if (known.type === 'attribute') add(`${behaviour === 'animatedOf' ? 'get' : 'set'} ${member}`, behaviour, holder);
+    else if (known.type === 'attribute') add(`set ${member}`, behaviour, holder);
     else add(member, behaviour, known.isStatic ? `!${holder}` : holder);
   }
 }

@@ -1,6 +1,6 @@
 // What a sink binds: names that are no globals, and the parameters of a payload that is a function.
 import { apply, createDataProperty, isObject } from '../natives.js';
-import { isForged } from '../forged.js';
+import { isForged } from '../shared.js';
 import { isMade } from '../global.js';
 import { v } from '../membrane.js';
 import { given, isPlain } from './results.js';

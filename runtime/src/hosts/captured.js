@@ -1,6 +1,6 @@
 // Natives that only the hosts need, captured like those of natives.js, before anything else runs.
 import { apply, G, isArray } from '../natives.js';
-import { isForged } from '../forged.js';
+import { isForged } from '../shared.js';
 
 const { Promise: PromiseCtor, Map: MapCtor, RegExp: RegExpCtor, String: StringCtor } = G;
 const { resolve } = PromiseCtor;

@@ -7,7 +7,7 @@ import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from
 import { assertSafeInside, readDeep } from '../intrinsics/deep.js';
 import { hideSymbols } from '../intrinsics/symbols.js';
 import { protect, writable } from '../protection.js';
-import { isForged } from '../forged.js';
+import { isForged } from '../shared.js';
 import { onName } from '../forging.js';
 import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify, isHarmless } from './classify.js';

@@ -1,6 +1,6 @@
 // A sandbox has no host objects but its console, whose functions are listed, and names that are denied.
 import { G, get, has, isObject, ownDescriptor, ownKeys, hasOwn } from '../natives.js';
-import { isForged } from '../forged.js';
+import { isForged } from '../shared.js';
 import { onName } from '../forging.js';
 import { denied, listed } from '../membrane.js';
 import { protect } from '../protection.js';

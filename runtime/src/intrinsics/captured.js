@@ -1,7 +1,7 @@
 /** Natives that only handlers of intrinsics need; captured like those of natives.js, before anything else runs. */
 
 import { G, getPrototypeOf, StringCtor } from '../natives.js';
-import { isForged } from '../forged.js';
+import { isForged } from '../shared.js';
 
 const Iterator = isForged('Iterator') ? undefined : G.Iterator;
 

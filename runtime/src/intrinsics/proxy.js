@@ -4,6 +4,7 @@ import { apply, create, isArray, isObject, newProxy, ownDescriptor, reflect, Typ
 import { keep, listed, v } from '../membrane.js';
 import { read } from '../reads.js';
 import { writable } from '../protection.js';
+import { noteProxy } from '../shared.js';
 import { define, remove, set } from '../writes.js';
 import { at } from './arguments.js';
 import { reparent } from './reflection.js';
@@ -65,11 +66,13 @@ const make = (args, maker) => {
 export const proxies = {
   '': { Proxy: { construct(args) {
     const about = make(args, newProxy);
+    noteProxy(about.made);
     return keep(about.proxy = about.made);
   } } },
   Proxy: {
     revocable(self, args, real) {
       const about = make(args, real);
+      noteProxy(about.made.proxy);
       keep(about.proxy = about.made.proxy);
       listed(about.made.revoke);
       return about.made;

@@ -2,7 +2,7 @@
 
 import { apply, ArrayIteratorPrototype, createDataProperty, FunctionPrototype, G, getPrototypeOf, hasOwn, includes, isObject, iteratorSymbol, ownDescriptor, ownKeys,
   split, symbols } from '../natives.js';
-import { isForged } from '../forged.js';
+import { isForged } from '../shared.js';
 import { iteratorFrom, mapIterator } from './captured.js';
 
 /** The value of an own data property. */

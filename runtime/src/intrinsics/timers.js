@@ -5,7 +5,7 @@ import {
 } from '../natives.js';
 import { deny } from '../denial.js';
 import { keep, labelOf, own, standIn, unwrap } from '../membrane.js';
-import { isForged } from '../forged.js';
+import { isForged } from '../shared.js';
 import { onName } from '../forging.js';
 import { protect } from '../protection.js';
 import { at } from './arguments.js';

@@ -13,8 +13,11 @@ const TEXT = words('id class style title alt placeholder value label content nam
 const HARMLESS_ON_SCRIPTS = words('id class title lang');
 const HARMLESS_ON_FRAMES = words(
   'id class style title lang dir role width height hidden tabindex loading frameborder scrolling align marginwidth ' +
-  'marginheight border name slot part',
+  'marginheight border name slot part allow allowfullscreen referrerpolicy',
 );
+// What takes something away from a frame, where it has not been there before.
+const RESTRICTING = words('sandbox csp credentialless');
+const ANIMATED = words('values to from by');
 const PRAGMAS = words('content-type content-language default-style x-ua-compatible');
 const LOADS_AS_MEDIA = words('image feimage link');
 
@@ -35,23 +38,37 @@ export const isHarmless = (name) => HARMLESS_ON_SCRIPTS[name] === true || isAnno
  * @param {string} tag the element's local name in lower case; '' where it has none yet
  * @param {string} attribute the attribute's local name
  * @param {string} value what is written, converted
+ * @param {boolean} isNew whether the element does not have the attribute yet
  */
-export const judgeAttribute = (tag, attribute, value) => {
+export const judgeAttribute = (tag, attribute, value, isNew) => {
   const name = lower(attribute);
   if (name[0] === 'o' && name[1] === 'n') deny('dom-script-injection');
   if (isAnnotation(name)) return;
   if (isScript(tag) && !HARMLESS_ON_SCRIPTS[name]) deny('dom-script-injection');
   if (isFrame(tag)) {
     if (tag === 'iframe' && name === 'src') judgeUrl(value, 'frame');
-    else if (!HARMLESS_ON_FRAMES[name]) deny('dom-script-injection');
+    else if (!HARMLESS_ON_FRAMES[name] && !(isNew && RESTRICTING[name])) deny('dom-script-injection');
     return;
   }
   if (tag === 'base' || name === 'srcdoc') deny('dom-script-injection');
   if (name === 'http-equiv' && !PRAGMAS[lower(value)]) deny('dom-script-injection');
   if (name === 'attributename') judgeAnimated(value);
+  if (ANIMATED[name]) judgeAnimatedValues(value);
   if (LINK[name]) judgeUrl(value, LOADS_AS_MEDIA[tag] ? 'media' : tag === '' ? 'frame' : 'link');
   else if (MEDIA[name]) judgeUrl(value, tag === '' ? 'frame' : 'media');
   else if (!TEXT[name]) judgeAnyValue(value);
+};
+
+/** Deny a list of values to animate an attribute with, of which one would run script as a URL: the animation may be of a link. */
+const judgeAnimatedValues = (value) => {
+  let one = '';
+  for (let i = 0; i <= value.length; i++) {
+    if (i < value.length && value[i] !== ';') one += value[i];
+    else {
+      judgeUrl(one, 'link');
+      one = '';
+    }
+  }
 };
 
 /** Deny an animation of an attribute that is a handler or a URL: its values are written past every setter. */

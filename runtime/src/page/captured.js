@@ -44,5 +44,9 @@ export const readProtocol = reader('protocol');
 export const readPath = reader('pathname');
 export const readLocation = readDocument === undefined ? undefined : ownDescriptor(G, 'location')?.get;
 
+/** The window's own function: what a page has put in its place is no native. */
+const styleReader = readDocument === undefined ? undefined : ownDescriptor(G, 'getComputedStyle')?.value;
+export const readStyle = isNative(styleReader) ? styleReader : undefined;
+
 const RealBlob = ownDescriptor(G, 'Blob')?.value;
 export const blobType = isNative(RealBlob) ? ownDescriptor(RealBlob.prototype, 'type')?.get : undefined;

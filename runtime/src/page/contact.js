@@ -3,7 +3,7 @@
  * member of that name. A function is looked up when the payload first meets it, so that the list costs nothing at the start.
  */
 import {
-  apply, construct, createDataProperty, FunctionPrototype, functionToString, G, getPrototypeOf, isObject, ownDescriptor, stringIndexOf,
+  apply, construct, createDataProperty, FunctionPrototype, functionToString, G, getPrototypeOf, isObject, ownDescriptor, ownKeys, stringIndexOf,
   stringSlice, symbols, weakSet,
 } from '../natives.js';
 import { denied, handler, listed, receiver, unwrap } from '../membrane.js';
@@ -12,6 +12,7 @@ import { isAudited } from '../intrinsics/recognise.js';
 import { valueOf } from '../intrinsics/roots.js';
 import { creation } from './creation.js';
 import { INTERFACES } from './interfaces.js';
+import { RUNNING } from './elements.js';
 import { insertion } from './insertion.js';
 import { markup } from './markup.js';
 import { reflection } from './reflection.js';
@@ -77,6 +78,13 @@ const placesOfRules = () => {
       return false;
     });
   }
+  eachRunning((holder) => {
+    const keys = ownKeys(holder);
+    for (let i = 0; i < keys.length; i++) {
+      if (typeof keys[i] === 'string') createDataProperty(list, list.length, { __proto__: null, holder, member: keys[i], part: 'set', rule: 'reflect' });
+    }
+    return false;
+  });
   return list;
 };
 
@@ -95,6 +103,15 @@ const isMember = (f, word, member, part) => {
   const property = holder && ownDescriptor(holder, member);
   return property !== undefined && property !== null && property[part] === f;
 };
+
+/** Whether `fits` is true of a prototype of RUNNING. */
+const eachRunning = (fits) => ruleOf('reflect ' + RUNNING, (word) => {
+  const holder = holderOf(word);
+  return isObject(holder) && fits(holder);
+}) !== '';
+
+/** Whether `f` is the setter `member` of an element that runs something. */
+const isOfRunning = (f, member, part) => part === 'set' && eachRunning((holder) => ownDescriptor(holder, member)?.set === f);
 
 /** Whether `f` is what `self` inherits under its own name: then it is a member of an interface that the list leaves out. */
 const isInherited = (f, self, member, part) => {
@@ -178,6 +195,7 @@ export const meetFunction = (f) => {
   const { member, part } = split(name);
   const rule = row === undefined ? '' : ruleOf(row, (word) => isMember(f, word, member, part));
   if (rule !== '') handler(f, behaviourOf(rule, member));
+  else if (isOfRunning(f, member, part)) handler(f, behaviourOf('reflect', member));
   else if (isOfWindow(f, name)) handler(f, ofWindow);
   else if (row === undefined && (!isAudited(name) || isOfConsole(f, member))) listed(f);
   else handler(f, stranger(name, row ?? ''));

@@ -4,8 +4,8 @@ import { deny } from '../denial.js';
 import { unwrap } from '../membrane.js';
 import { blobType } from './captured.js';
 import {
-  branded, contentEditable, designMode, DOCUMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf, kindOf, nodeCount, parentOf,
-  rootElement,
+  branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf, kindOf, inertBody, nodeCount, parentOf,
+  rootElement, userModify,
 } from './dom.js';
 import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
@@ -107,13 +107,15 @@ const refuseEditableIn = (list, isDesigned) => {
   }
 };
 
-/** Whether an element of any namespace is editable: as the nearest one that can say it, or in a tree that starts with such a host. */
+/** Whether an element of any namespace is editable, or in what is: by its attributes or its style. */
 const isEditable = (element) => {
   for (let q = element; q !== null; q = kindOf(q) === FRAGMENT && branded(hostOf, q) ? hostOf(q) : parentOf(q)) {
-    if (branded(contentEditable, q) && contentEditable(q)) return true;
+    if (kindOf(q) === ELEMENT && (branded(contentEditable, q) && contentEditable(q) || !NOT_EDITABLE[userModify(q)])) return true;
   }
   return false;
 };
+
+const NOT_EDITABLE = { __proto__: null, 'read-only': true, '': true };
 
 const command = (self, args, real) => {
   if (args.length === 0) return apply(real, self, []);
@@ -130,7 +132,7 @@ const command = (self, args, real) => {
 const insertMarkup = (self, real, value) => {
   const text = lower(value);
   for (let i = 0; i < READ_DIFFERENTLY.length; i++) if (includes(text, READ_DIFFERENTLY[i])) deny('dom-script-injection');
-  parsed(value, rootElement(self));
+  parsed(value, inertBody());
   return apply(real, self, ['inserthtml', false, value]);
 };
 

@@ -4,7 +4,7 @@
  */
 import { apply, construct, G as scope, getPrototypeOf, hasOwn, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
-import { memberOf, prototypeOf, readDocument } from './captured.js';
+import { memberOf, prototypeOf, readDocument, readStyle } from './captured.js';
 
 const BrandError = TypeError.prototype;
 
@@ -60,6 +60,7 @@ export const namespaceOf = getter('Element', 'namespaceURI');
 export const attributesOf = getter('Element', 'attributes');
 export const shadowOf = getter('Element', 'shadowRoot');
 export const elementsIn = method('Element', 'querySelectorAll');
+export const hasAttribute = method('Element', 'hasAttribute');
 export const setInnerHTML = setter('Element', 'innerHTML');
 export const setSanitized = method('Element', 'setHTML');
 export const replaceChildren = method('Element', 'replaceChildren');
@@ -90,8 +91,15 @@ export const templateContent = getter('HTMLTemplateElement', 'content');
 export const hostOf = getter('ShadowRoot', 'host');
 export const rangeStart = getter('Range', 'startContainer');
 export const rangeEnd = getter('Range', 'endContainer');
+export const rangeStartAt = getter('Range', 'startOffset');
+export const rangeEndAt = getter('Range', 'endOffset');
+export const copyRange = method('Range', 'cloneRange');
+export const startRange = method('Range', 'setStart');
+export const endRange = method('Range', 'setEnd');
 export const rangeCount = getter('Selection', 'rangeCount');
 export const rangeAt = method('Selection', 'getRangeAt');
+export const supportsToken = method('DOMTokenList', 'supports');
+export const urlOfScript = getter('SVGScriptElement', 'href');
 export const optionsOf = getter('HTMLSelectElement', 'options');
 export const optionCount = getter('HTMLOptionsCollection', 'selectedIndex');
 
@@ -148,3 +156,18 @@ let quiet;
 
 /** A document without a browsing context: nothing in it loads or runs. */
 export const inertDocument = () => (quiet ??= makeDocument(implementation(home), ''));
+
+export const XHTML = 'http://www.w3.org/1999/xhtml';
+
+/** A `body` without a browsing context: what markup is parsed in where nothing else says it. */
+export const inertBody = () => makeElement(inertDocument(), XHTML, 'body');
+
+let store;
+
+/** The document of the contents of all templates of the page (HTML §4.12.3, "template contents owner document"). */
+export const templateDocument = () => (store ??= ownerDocument(templateContent(makeElement(home, XHTML, 'template'))));
+
+const styleValue = method('CSSStyleDeclaration', 'getPropertyValue');
+
+/** The computed `-webkit-user-modify` of an element; '' where it is not rendered, or the engine has no such property. */
+export const userModify = (element) => styleValue(apply(readStyle ?? missing, scope, [element]), '-webkit-user-modify');

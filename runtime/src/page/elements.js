@@ -21,6 +21,13 @@ const PASSIVE = words(
   'mtable mtr mtd mspace mpadded mphantom mstyle merror menclose semantics annotation annotation-xml maction none',
 );
 
+/**
+ * Interfaces of elements that run something. What a setter of theirs writes is judged as the attribute of that name: the lists of
+ * attributes say which of them may be written.
+ */
+export const RUNNING = 'HTMLScriptElement SVGScriptElement HTMLIFrameElement HTMLFrameElement HTMLObjectElement HTMLEmbedElement ' +
+  'HTMLFencedFrameElement HTMLPortalElement';
+
 const FRAMES = words('iframe frame object embed applet fencedframe portal webview');
 
 /** An element's name in lower case, in every namespace. */
@@ -38,6 +45,7 @@ const isCustom = (tag) => {
 /** Deny an element that is not on the list, unless its name means nothing to the engine or is a custom element's. */
 export const judgeElement = (element) => {
   const tag = tagOf(element);
-  if (PASSIVE[tag] || (isCustom(tag) && !isFrame(tag)) || (!isFrame(tag) && !isScript(tag) && isUnknown(element))) return tag;
+  // A frame may be: its attributes say what it shows, and no read leads to its window.
+  if (PASSIVE[tag] || tag === 'iframe' || (isCustom(tag) && !isFrame(tag)) || (!isFrame(tag) && !isScript(tag) && isUnknown(element))) return tag;
   return deny('dom-script-injection');
 };

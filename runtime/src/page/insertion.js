@@ -2,8 +2,8 @@
 import { apply, isObject } from '../natives.js';
 import { deny } from '../denial.js';
 import {
-  ATTRIBUTE, attributeOwner, branded, DOCUMENT, ELEMENT, FRAGMENT, home, INSTRUCTION, kindOf, ownerDocument, parentOf, rangeAt, rangeCount,
-  rangeEnd, rangeStart,
+  ATTRIBUTE, attributeOwner, branded, copyRange, DOCUMENT, ELEMENT, endRange, FRAGMENT, home, INSTRUCTION, kindOf, ownerDocument, parentOf,
+  rangeAt, rangeCount, rangeEnd, rangeEndAt, rangeStart, rangeStartAt, startRange,
 } from './dom.js';
 import { at, string } from './text.js';
 import { admit, guarded, isAlive, isNested, isScriptNode, judgeTree, refuseUnjudged, release, rememberShadow } from './trees.js';
@@ -97,7 +97,6 @@ const option = guarded((self, args, real) => {
 
 /** Whether a boundary of a range is in a script: then its changes would write the script's text. */
 const refuseScriptRange = (range) => {
-  if (!branded(rangeStart, range)) return;
   const ends = [rangeStart(range), rangeEnd(range)];
   for (let i = 0; i < 2; i++) {
     refuseScript(ends[i]);
@@ -111,24 +110,39 @@ const refuseScriptRange = (range) => {
  * go into a node that is alive, or may be on its way to the page.
  */
 const refuseForeignRange = (range, into) => {
-  if (!branded(rangeStart, range)) return;
   const start = rangeStart(range);
   if (start === home || ownerDocument(start) === home) return;
   if (isNested() || kindOf(into) !== 0 && isAlive(into)) deny('dom-script-injection', 'an insertion of what nobody has judged');
 };
 
+/**
+ * Let `change` work on a copy of a range, where its boundaries are in no script: the payload holds the range, and its code may run
+ * in the middle of a native and move it.
+ */
+const onCopy = (range, change) => {
+  const copy = copyRange(range);
+  refuseScriptRange(copy);
+  const result = change(copy);
+  startRange(range, rangeStart(copy), rangeStartAt(copy));
+  endRange(range, rangeEnd(copy), rangeEndAt(copy));
+  return result;
+};
+
 const inRange = (isMoving) => guarded((self, args, real) => {
   const list = converted(args);
-  refuseScriptRange(self);
-  if (isMoving && kindOf(at(list, 0)) !== 0) refuseScript(list[0]);
-  if (isMoving || isNested()) refuseForeignRange(self, at(list, 0));
-  if (branded(rangeStart, self) && kindOf(at(list, 0)) !== 0) list[0] = entering(rangeStart(self), list[0]);
-  return apply(real, self, list);
+  if (!branded(rangeStart, self) || kindOf(at(list, 0)) === 0) return apply(real, self, list);
+  return onCopy(self, (range) => {
+    if (isMoving) refuseScript(list[0]);
+    if (isMoving || isNested()) refuseForeignRange(range, list[0]);
+    list[0] = entering(rangeStart(range), list[0]);
+    refuseScriptRange(range);
+    return apply(real, range, list);
+  });
 });
 
 const deleteRange = (self, args, real) => {
+  if (branded(rangeStart, self)) return onCopy(self, (range) => apply(real, range, args));
   if (branded(rangeCount, self)) for (let i = 0; i < rangeCount(self); i++) refuseScriptRange(rangeAt(self, i));
-  else refuseScriptRange(self);
   return apply(real, self, args);
 };
 

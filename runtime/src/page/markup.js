@@ -2,19 +2,16 @@
 import { apply } from '../natives.js';
 import { deny } from '../denial.js';
 import {
-  branded, DOCUMENT, ELEMENT, firstChild, FRAGMENT, hostOf, inertDocument, insertBefore, kindOf, localName, makeElement,
-  namespaceOf, nextSibling, parentOf, rangeStart, replaceChildren, replaceFragment, replaceWith, setSanitized,
+  branded, DOCUMENT, ELEMENT, firstChild, FRAGMENT, hostOf, inertBody, insertBefore, kindOf, localName, namespaceOf,
+  nextSibling, parentOf, rangeStart, replaceChildren, replaceFragment, replaceWith, setSanitized,
+  templateContent, XHTML,
 } from './dom.js';
 import { at, includes, lower, string, stringOrEmpty } from './text.js';
 import { guarded, isAlive, isScriptNode, isTemplate, judgeMarkup, parsed, written } from './trees.js';
 
-const XHTML = 'http://www.w3.org/1999/xhtml';
-
-const body = () => makeElement(inertDocument(), XHTML, 'body');
-
 /** The element that markup next to a node is parsed in: HTML's fragment parser takes `body` where there is none. */
 const contextOf = (node) =>
-  kindOf(node) !== ELEMENT || (namespaceOf(node) === XHTML && localName(node) === 'html') ? body() : node;
+  kindOf(node) !== ELEMENT || (namespaceOf(node) === XHTML && localName(node) === 'html') ? inertBody() : node;
 
 const refuseScript = (node) => {
   if (isScriptNode(node)) deny('dom-script-injection');
@@ -27,13 +24,21 @@ const refuseDeclaredShadow = (markup) => {
 
 const content = (self, markup, real) => {
   refuseScript(self);
-  // A template's content belongs to a document where nothing runs; it is judged when it leaves.
-  if (!isAlive(self) || isTemplate(self)) {
+  if (!isAlive(self)) {
     judgeMarkup(markup);
     apply(real, self, [markup]);
   } else if (!includes(markup, '<')) apply(real, self, [markup]);
-  else if (kindOf(self) === FRAGMENT) replaceFragment(self, parsed(markup, hostOf(self)));
-  else replaceChildren(self, parsed(markup, self));
+  else fill(self, parsed(markup, likeOf(self)));
+};
+
+/** The element in which the markup of `self` is parsed: for a shadow root, its host. */
+const likeOf = (self) => (kindOf(self) === FRAGMENT ? hostOf(self) : self);
+
+/** Put `nodes` in the place of what is in `self`: of a template, in its content. */
+const fill = (self, nodes) => {
+  if (kindOf(self) === FRAGMENT) replaceFragment(self, nodes);
+  else if (isTemplate(self)) replaceFragment(templateContent(self), nodes);
+  else replaceChildren(self, nodes);
 };
 
 const setInner = guarded((self, args, real) => {
@@ -53,10 +58,9 @@ const setSafe = guarded((self, args, real) => {
   if (args.length === 0 || kindOf(self) === 0) return apply(real, self, []);
   args[0] = string(args[0]);
   refuseScript(self);
-  if (!isAlive(self) || isTemplate(self)) return apply(real, self, args);
-  const isShadow = kindOf(self) === FRAGMENT;
-  const nodes = written(isShadow ? hostOf(self) : self, (quiet) => (args.length > 1 ? setSanitized(quiet, args[0], args[1]) : setSanitized(quiet, args[0])));
-  return isShadow ? replaceFragment(self, nodes) : replaceChildren(self, nodes);
+  if (!isAlive(self)) return apply(real, self, args);
+  fill(self, written(likeOf(self), (quiet) => (args.length > 1 ? setSanitized(quiet, args[0], args[1]) : setSanitized(quiet, args[0]))));
+  return undefined;
 });
 
 const setOuter = guarded((self, args, real) => {
@@ -69,7 +73,7 @@ const setOuter = guarded((self, args, real) => {
     judgeMarkup(markup);
     return apply(real, self, [markup]);
   }
-  replaceWith(self, parsed(markup, kindOf(parent) === ELEMENT ? parent : body()));
+  replaceWith(self, parsed(markup, kindOf(parent) === ELEMENT ? parent : inertBody()));
   return undefined;
 });
 
@@ -104,7 +108,7 @@ const contextual = (self, args, real) => {
   const markup = string(args[0]);
   const start = rangeStart(self);
   const near = kindOf(start) === ELEMENT ? start : parentOf(start);
-  return parsed(markup, near === null ? body() : contextOf(near));
+  return parsed(markup, near === null ? inertBody() : contextOf(near));
 };
 
 const parseUnsafe = (self, args, real) => {

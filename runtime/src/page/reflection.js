@@ -1,15 +1,15 @@
 /** Members that write attributes, and the text of nodes: attribute methods, reflecting properties, Attr nodes, text. */
-import { apply } from '../natives.js';
+import { apply, isObject, regexpExec } from '../natives.js';
 import { deny } from '../denial.js';
 import { isHarmless, judgeAttribute, judgeRemoval } from './attributes.js';
 import {
-  ATTRIBUTE, attributeCount, attributeName, attributeOwner, attributeValue, branded, dropAttribute, ELEMENT, home, kindOf,
-  makeAttribute, parentOf, putAttribute,
+  ATTRIBUTE, attributeCount, attributeName, attributeOwner, attributeValue, branded, dropAttribute, ELEMENT, elementsInDocument,
+  hasAttribute, home, kindOf, makeAttribute, nodeCount, parentOf, putAttribute, supportsToken, urlOfScript,
 } from './dom.js';
-import { isScript, tagOf } from './elements.js';
-import { at, lower, string, stringOrEmpty } from './text.js';
+import { isFrame, isScript, tagOf } from './elements.js';
+import { at, includes, lower, string, stringOrEmpty } from './text.js';
 import { isScriptNode } from './trees.js';
-import { judgeAnyValue, judgeUrl, schemeOf } from './urls.js';
+import { isNoUrl, judgeAnyValue } from './urls.js';
 
 /** The local name of a qualified name. */
 const local = (name) => {
@@ -20,6 +20,9 @@ const local = (name) => {
   return out;
 };
 
+/** Whether an element is a frame that has no attribute called `name`. */
+const isAbsent = (self, tag, name) => isFrame(tag) && !hasAttribute(self, name);
+
 const isElement = (x) => kindOf(x) === ELEMENT;
 
 const set = (self, args, real) => {
@@ -29,8 +32,8 @@ const set = (self, args, real) => {
   judgeAnyValue(value);
   if (!isHarmless(name)) {
     const tag = tagOf(self);
-    judgeAttribute(tag, name, value);
-    judgeAttribute(tag, local(name), value);
+    judgeAttribute(tag, name, value, isAbsent(self, tag, name));
+    judgeAttribute(tag, local(name), value, isAbsent(self, tag, name));
   }
   return apply(real, self, [name, value]);
 };
@@ -155,16 +158,27 @@ const reflect = (member) => {
   const name = lower(member);
   return (self, args, real) => {
     if (!isElement(self)) return apply(real, self, ['']);
-    const value = string(at(args, 0));
-    judgeAttribute(tagOf(self), name === 'httpequiv' ? 'http-equiv' : name, value);
-    return apply(real, self, [value]);
+    const given = at(args, 0);
+    const value = string(given);
+    const tag = tagOf(self);
+    judgeAttribute(tag, name === 'httpequiv' ? 'http-equiv' : name, value, isAbsent(self, tag, name));
+    return apply(real, self, [isObject(given) ? value : given]);
   };
 };
 
-/** A property of a script or frame that must not be written at all, such as `async` or `sandbox`. */
-const frozen = () => (self, args, real) => {
-  if (isElement(self)) deny('dom-script-injection');
+/** `list.add(...tokens)` and the like. A list does not say whose it is; that of a frame's sandbox supports what it may allow. */
+const tokens = (self, args, real) => {
+  for (let i = 0; i < args.length; i++) {
+    if (isObject(args[i])) args[i] = string(args[i]);
+    if (typeof args[i] === 'string' && includes(lower(args[i]), 'allow') && isSandbox(self)) deny('dom-script-injection');
+  }
   return apply(real, self, args);
+};
+
+const isSandbox = (list) => {
+  let is = false;
+  branded((x) => { is = supportsToken(x, 'allow-scripts'); }, list);
+  return is;
 };
 
 const PROTOCOLS = { __proto__: null, '': true, http: true, https: true, mailto: true, tel: true };
@@ -177,17 +191,22 @@ const protocol = (self, args, real) => {
   return apply(real, self, [value]);
 };
 
+// Names of classes, and what is in the same document.
+const HARMLESS_BASE = /^[\s\w:-]*(?:#.*)?$/;
+
+/**
+ * `baseVal` of an animated string, which does not say whose it is: the URL of a script, of a link or of an image, or the classes of
+ * an element. So no other resource can be named.
+ */
 const animated = (self, args, real) => {
   const value = string(at(args, 0));
-  const scheme = schemeOf(value);
-  if (scheme === 'javascript:' || scheme === 'vbscript:' || scheme === 'blob:') deny('dom-script-injection');
-  if (scheme === 'data:') judgeUrl(value, 'media');
+  if (apply(regexpExec, HARMLESS_BASE, [value]) === null || (includes(value, ':') && !isNoUrl(value))) deny('dom-script-injection', 'set the attribute of the element instead');
+  const scripts = elementsInDocument(home, 'script');
+  const count = nodeCount(scripts);
+  for (let i = 0; i < count; i++) {
+    if (branded(urlOfScript, scripts[i]) && urlOfScript(scripts[i]) === self) deny('dom-script-injection');
+  }
   return apply(real, self, [value]);
-};
-
-const animatedOf = (self, args, real) => {
-  if (isElement(self) && isScriptNode(self)) deny('dom-script-injection');
-  return apply(real, self, []);
 };
 
 export const reflection = {
@@ -205,8 +224,7 @@ export const reflection = {
   text: (member) => (member === 'outerText' ? setOuterText : setText),
   edit: () => editText,
   reflect,
-  frozen,
+  tokens: () => tokens,
   protocol: () => protocol,
   animated: () => animated,
-  animatedOf: () => animatedOf,
 };

@@ -1,28 +1,31 @@
 /** Trees of nodes: judged as a whole before they enter the page. */
-import { apply, regexpExec, weakMap, weakSet } from '../natives.js';
+import { apply, regexpExec } from '../natives.js';
 import { deny } from '../denial.js';
+import { pageNotes } from '../shared.js';
 import { judgeAttribute } from './attributes.js';
 import {
   adopt, appendChild, ATTRIBUTE, attributeCount, attributeName, attributesOf, attributeValue, branded, DOCUMENT, ELEMENT,
   elementsIn, elementsInFragment, firstChild, FRAGMENT, home, hostOf, inertDocument, kindOf, makeElement, makeFragment,
   namespaceOf, localName, nodeCount, ownerDocument, parentOf, parseDocument, rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
+  templateDocument,
 } from './dom.js';
 import { isScript, judgeElement, tagOf } from './elements.js';
 
-/** Shadow roots that the payload attached, by host: a closed one is not to be found otherwise. */
-const attached = weakMap();
+// All programs of a page make and read the same notes: what one has let out, another may put back. `roots` has the shadow roots
+// that payloads attached, by host: a closed one is not to be found otherwise.
+const notes = pageNotes();
 
 /** Remember the shadow root of a host, which a payload made. */
-export const rememberShadow = (host, root) => attached.set(host, root);
+export const rememberShadow = (host, root) => notes.roots.set(host, root);
 
-/** The shadow root of an element, also a closed one of the payload's. */
-export const shadowRootOf = (element) => shadowOf(element) ?? attached.get(element);
+/** The shadow root of an element, also a closed one of a payload's. */
+export const shadowRootOf = (element) => shadowOf(element) ?? notes.roots.get(element);
 
 const judgeOne = (element) => {
   const tag = judgeElement(element);
   const list = attributesOf(element);
   const count = attributeCount(list);
-  for (let i = 0; i < count; i++) judgeAttribute(tag, attributeName(list[i]), attributeValue(list[i]));
+  for (let i = 0; i < count; i++) judgeAttribute(tag, attributeName(list[i]), attributeValue(list[i]), true);
   if (tag === 'template' && branded(templateContent, element)) judgeFragment(templateContent(element));
   const shadow = shadowRootOf(element);
   if (shadow) judgeFragment(shadow);
@@ -45,26 +48,25 @@ export const judgeTree = (node) => {
   else if (kind === ATTRIBUTE) judgeAttribute('', attributeName(node), attributeValue(node));
 };
 
-// How many mediated insertions are under way, one within another: reactions of custom elements and events such as `blur` run
-// the payload's code in the middle of a native. Whether the outermost one inserts where nothing is alive, so that nothing is judged.
-let underWay = 0;
-let unjudged = false;
+// `depth`: how many mediated insertions are under way, one within another: reactions of custom elements and events such as `blur`
+// run payloads' code in the middle of a native. `isUnjudged`: whether one of them inserts where nothing is alive, so that
+// nothing is judged.
 
 /** Whether an insertion runs within another. */
-export const isNested = () => underWay > 1;
+export const isNested = () => notes.depth > 1;
 
 /** Deny that nodes enter the page in the middle of an insertion of what nobody has judged: they may be where it goes. */
 export const refuseUnjudged = () => {
-  if (unjudged) deny('dom-script-injection', 'an insertion within another');
+  if (notes.isUnjudged) deny('dom-script-injection', 'an insertion within another');
 };
 
 /** A rule that judges, and then calls a native in which the payload's code may run before anything is inserted. */
 export const guarded = (rule) => (self, args, real) => {
-  underWay++;
+  notes.depth++;
   try {
     return rule(self, args, real);
   } finally {
-    if (--underWay === 0) unjudged = false;
+    if (--notes.depth === 0) notes.isUnjudged = false;
   }
 };
 
@@ -72,41 +74,40 @@ export const guarded = (rule) => (self, args, real) => {
  * Whether what is inserted below `node` comes to life: it belongs to the page, or to a shadow tree, or may be on its way there.
  */
 export const isAlive = (node) => {
-  if (underWay > 1) return true;
+  if (notes.depth > 1) return true;
   const alive = isInPage(node);
-  if (!alive && underWay === 1) unjudged = true;
+  if (!alive && notes.depth === 1) notes.isUnjudged = true;
   return alive;
 };
 
 const isInPage = (node) => {
   const kind = kindOf(node);
   const owner = kind === DOCUMENT ? node : ownerDocument(node);
-  if (owner === home || isReleased(node)) return true;
+  // The page copies the contents of its templates.
+  if (owner === home || owner === templateDocument() || isReleased(node)) return true;
   const root = rootOf(node);
   return kindOf(root) === FRAGMENT && branded(hostOf, root);
 };
 
-// The page's elements that went where nothing is alive. The engine may put them back itself, as the undoing of an edit does, so
-// that what is inserted below them is judged all the same.
-const released = weakSet();
-let isAnyReleased = false;
+// `released`: the page's elements that went where nothing is alive. The engine may put them back itself, as the undoing of an
+// edit does, so that what is inserted below them is judged all the same.
 
 const releaseAll = (list) => {
   const count = nodeCount(list);
-  for (let i = 0; i < count; i++) released.add(list[i]);
+  for (let i = 0; i < count; i++) notes.released.add(list[i]);
 };
 
 /** Note that a node may leave the page's document. */
 export const release = (node) => {
   const kind = kindOf(node);
   if (kind !== ELEMENT && kind !== FRAGMENT || ownerDocument(node) !== home) return;
-  isAnyReleased = true;
-  if (kind === ELEMENT) released.add(node);
+  notes.isAnyReleased = true;
+  if (kind === ELEMENT) notes.released.add(node);
   releaseAll(kind === ELEMENT ? elementsIn(node, '*') : elementsInFragment(node, '*'));
 };
 
 const isReleased = (node) => {
-  if (isAnyReleased) for (let q = node; q !== null; q = parentOf(q)) if (released.has(q)) return true;
+  if (notes.isAnyReleased) for (let q = node; q !== null; q = parentOf(q)) if (notes.released.has(q)) return true;
   return false;
 };
 

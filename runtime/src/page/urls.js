@@ -78,6 +78,12 @@ export const schemeOf = (text) => {
   return url === null ? '' : apply(readProtocol, url, []);
 };
 
+/** Whether a text with a colon is no URL that an engine follows, as names of classes (`md:bold`) are none. */
+export const isNoUrl = (text) => {
+  const scheme = schemeOf(text);
+  return !EVERYWHERE[scheme] && !EXECUTABLE[scheme] && !LINKS[scheme] && scheme !== homeScheme;
+};
+
 const isAllowed = (text, use) => {
   const scheme = schemeOf(text);
   if (scheme === '' || EVERYWHERE[scheme]) return true;

@@ -140,6 +140,9 @@ function countTime() {
   }
 }
 
+// What the run-times of hardened programs note for each other: no effect of the program, and nothing that a payload sees.
+const NOTES = Symbol.for('evalward');
+
 /** The record of the run as JSON: completion value, effects, and globals that are new or have another value. */
 function record() {
   const globals = [];
@@ -147,7 +150,7 @@ function record() {
   for (let i = 0; i < names.length; i++) {
     const now = describe(G, names[i]);
     const before = known[names[i]];
-    if (!now || !('value' in now) || (before && is(before.value, now.value))) continue;
+    if (names[i] === NOTES || !now || !('value' in now) || (before && is(before.value, now.value))) continue;
     globals[globals.length] = printable(names[i]) + ' = ' + show(now.value);
   }
   const body = config.page && document.documentElement ? document.documentElement.outerHTML : '';

@@ -14,6 +14,8 @@ from evalward.guard.harden.outcome import Hardened
 from evalward.guard.target import Shape, Target
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evalward.oracle.cdp import Message
 
 _HERE: Final = Path(__file__).parent
@@ -22,15 +24,17 @@ _TOGGLE: Final = "const tog=(a,b)=>{let n=0;return {toString(){return n++?b:a}}}
 
 @dataclass(frozen=True)
 class Attack:
-    """A program that runs text or reaches a capability, and one like it that does not.
+    """Programs that run text or reach a capability, one after another in a page, and some like them that do not.
 
+    ``before`` is what the page itself runs first.
     ``expect`` is "reached" where the attack works unhardened, "inert" where it works only against a careless check, and
     "denied" where nothing shows in this page that it works.
     """
 
     id: str
-    code: str
-    twin: str
+    codes: tuple[str, ...]
+    twins: tuple[str, ...]
+    before: str = ""
     expect: str = "reached"
     wait: int = 60
 
@@ -44,28 +48,39 @@ class Program:
 
 
 def attacks() -> list[Attack]:
-    """Return the attacks of attacks.yaml."""
+    """Return the attacks of attacks.yaml and staged_attacks.yaml."""
+    return [_attack(**case) for name in ("attacks", "staged_attacks") for case in _cases(name)]
+
+
+def _cases(name: str) -> list[dict[str, Any]]:
     groups: dict[str, list[dict[str, Any]]] = yaml.safe_load(
-        (_HERE / "attacks.yaml").read_text(encoding="utf-8")
+        (_HERE / f"{name}.yaml").read_text(encoding="utf-8")
     )
-    return [
-        Attack(**case | {"code": _TOGGLE + case["code"], "twin": _TOGGLE + case["twin"]})
-        for cases in groups.values()
-        for case in cases
-    ]
+    return [case for cases in groups.values() for case in cases]
+
+
+def _attack(*, code: str | list[str], twin: str | list[str], **case: Any) -> Attack:
+    return Attack(codes=_programs(code), twins=_programs(twin), **case)
+
+
+def _programs(code: str | list[str]) -> tuple[str, ...]:
+    return (_TOGGLE + code,) if isinstance(code, str) else tuple(code)
 
 
 def ordinary() -> list[Program]:
     """Return the programs of ordinary.yaml."""
-    groups: dict[str, list[dict[str, str]]] = yaml.safe_load(
-        (_HERE / "ordinary.yaml").read_text(encoding="utf-8")
-    )
-    return [Program(**case) for cases in groups.values() for case in cases]
+    return [Program(**case) for case in _cases("ordinary")]
 
 
-def hardened(code: str, shape: Shape) -> str:
-    """Return the program to run in a page instead of ``code``."""
-    result = harden_payload(code.encode(), target=Target.RENDERER, shape=shape, prefix="R4f5b0a9c27d1e863")
+def all_hardened(codes: Sequence[str]) -> list[str]:
+    """Return the scripts to run in a page instead of ``codes``, each with a prefix of its own."""
+    return [hardened(code, Shape.SCRIPT, place) for place, code in enumerate(codes)]
+
+
+def hardened(code: str, shape: Shape, place: int = 3) -> str:
+    """Return the program to run in a page instead of ``code``; ``place`` is a digit of its prefix."""
+    prefix = f"R4f5b0a9c27d1e86{place}"
+    result = harden_payload(code.encode(), target=Target.RENDERER, shape=shape, prefix=prefix)
     assert isinstance(result, Hardened), result
     return result.text.decode("ascii")
 
