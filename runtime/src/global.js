@@ -6,7 +6,7 @@ import {
 import { deny } from './denial.js';
 import { SHARED, shared } from './shared.js';
 import { forge } from './forging.js';
-import { callForeign, denied, recordOf, standIn, v } from './membrane.js';
+import { callForeign, denied, recordOf, standIn, unlisted, v } from './membrane.js';
 import { safeDescriptor } from './wrappers.js';
 import { onGlobalDefine, setOwn } from './writes.js';
 
@@ -122,20 +122,22 @@ export const gd = (name) => deleteGlobal(name);
 export const t = (self) => (self === undefined || self === null ? globalFacade : v(self));
 
 /**
- * GlobalDeclarationInstantiation (ECMA-262 §16.1.7): `names` are those of `var`, `functions` is a list of name, function, …
+ * GlobalDeclarationInstantiation (ECMA-262 §16.1.7): `names` are those of `var`, `functions` is a list of name, function, … A page
+ * runs a script, whose variables cannot be redefined; other hosts evaluate, or have a context of Node's `vm`, where they can be.
  */
 export function hd(names, functions) {
+  const configurable = unlisted === 'deny';
   for (let i = 0; i < names.length; i++) {
     refuseReserved(names[i]);
     if (isTaken(names[i])) continue;
     make(names[i]);
-    defineProperty(G, names[i], { __proto__: null, value: undefined, writable: true, enumerable: true, configurable: false });
+    defineProperty(G, names[i], { __proto__: null, value: undefined, writable: true, enumerable: true, configurable });
   }
   for (let i = 0; i < functions.length; i += 2) {
     refuseReserved(functions[i]);
     if (made[functions[i]] !== 1 && isTaken(functions[i])) deny('global-object', 'a global is not written to');
     make(functions[i]);
-    defineProperty(G, functions[i], { __proto__: null, value: functions[i + 1], writable: true, enumerable: true, configurable: false });
+    defineProperty(G, functions[i], { __proto__: null, value: functions[i + 1], writable: true, enumerable: true, configurable });
   }
 }
 

@@ -1,11 +1,13 @@
 /** Members that make elements, windows, workers and URLs of objects. */
-import { apply, construct, create, createDataProperty, G, getPrototypeOf, isObject, TypeError } from '../natives.js';
+import {
+  apply, construct, create, createDataProperty, G, getPrototypeOf, isArray, isObject, ownDescriptor, regexpExec, TypeError, weakMap,
+} from '../natives.js';
 import { deny } from '../denial.js';
-import { unwrap } from '../membrane.js';
+import { isOpaque, unwrap } from '../membrane.js';
 import { blobType } from './captured.js';
 import {
-  branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf, kindOf, inertBody, nodeCount, parentOf,
-  rootElement, userModify,
+  branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf, inertBody, kindOf,
+  nodeCount, parentOf, parseDocument, rootElement, userModify,
 } from './dom.js';
 import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
@@ -46,6 +48,37 @@ const define = (self, args, real) => {
   return apply(real, self, args.length > 2 ? [args[0], args[1]] : args);
 };
 
+// What the payload has made a blob of markup of. Others, and parts of these, are not known.
+const markupOf = weakMap();
+
+/** A copy of an array of strings, and these as one; undefined where it holds anything else. */
+const joined = (parts) => {
+  if (!isArray(parts) || isOpaque(parts)) return undefined;
+  const list = [];
+  let text = '';
+  for (let i = 0; i < parts.length; i++) {
+    const part = ownDescriptor(parts, i)?.value;
+    if (typeof part !== 'string') return undefined;
+    createDataProperty(list, i, part);
+    text += part;
+  }
+  return { __proto__: null, list, text };
+};
+
+/** `new Blob(parts, options)`: what a document may be made of is remembered. */
+const blob = {
+  __proto__: null,
+  call: (self, args, real) => apply(real, self, args),
+  construct(args, newTarget, real) {
+    const parts = joined(at(args, 0));
+    const type = isObject(at(args, 1)) && !isOpaque(args[1]) ? ownDescriptor(args[1], 'type')?.value : undefined;
+    if (parts === undefined || typeof type !== 'string' || !isHtml(type)) return construct(real, args, newTarget);
+    const made = construct(real, [parts.list, { type }], newTarget);
+    markupOf.set(made, parts.text);
+    return made;
+  },
+};
+
 /** `URL.createObjectURL(blob)`: a document of the page's origin comes of it, so its type is one that cannot run. */
 const objectUrl = (self, args, real) => {
   if (blobType === undefined) deny('dom-script-injection', 'the page lacks an interface');
@@ -57,9 +90,24 @@ const objectUrl = (self, args, real) => {
     if (getPrototypeOf(error) !== TypeError.prototype) throw error;
     return apply(real, self, args); // a MediaSource, or the native's own TypeError
   }
-  if (!isMedia(essence(type)) && !isPassive(essence(type))) deny('dom-script-injection');
+  const text = isHtml(type) ? markupOf.get(blob) : undefined;
+  if (text !== undefined) judgePage(text);
+  else if (!isMedia(essence(type)) && !isPassive(essence(type))) deny('dom-script-injection');
   return apply(real, self, [blob]);
 };
+
+const isHtml = (type) => type === 'text/html' || type === 'text/html;charset=utf-8';
+
+/**
+ * Judge a document. One that runs script reads `<noscript>` as another text than it is here, and control characters may choose
+ * another encoding, in which markup is no markup.
+ */
+const judgePage = (text) => {
+  if (apply(regexpExec, READ_ELSEHOW, [text]) !== null) deny('dom-script-injection');
+  judgeTree(rootElement(parseDocument(text)));
+};
+
+const READ_ELSEHOW = /<no|[\0\x0e\x0f\x1b]|shadowrootmode/i;
 
 const isMedia = (type) => {
   if (includes(type, 'xml') || includes(type, 'html')) return false;
@@ -189,6 +237,7 @@ export const creation = {
   element: () => element,
   document: () => documentOf,
   define: () => define,
+  blob: () => blob,
   objectUrl: () => objectUrl,
   navigate: () => navigate,
   refuse,

@@ -6,6 +6,7 @@ export const INTERFACES = {
   __proto__: null,
   AudioDecoder: 'view0 *',
   AudioEncoder: 'view0 *',
+  Blob: 'blob *',
   CompositionEvent: 'event *',
   DocumentPictureInPictureEvent: 'event *',
   DragEvent: 'event *',

@@ -1,15 +1,17 @@
 /** Trees of nodes: judged as a whole before they enter the page. */
-import { apply, regexpExec } from '../natives.js';
+import { apply, create, regexpExec } from '../natives.js';
 import { deny } from '../denial.js';
 import { pageNotes } from '../shared.js';
 import { judgeAttribute } from './attributes.js';
 import {
   adopt, appendChild, ATTRIBUTE, attributeCount, attributeName, attributesOf, attributeValue, branded, DOCUMENT, ELEMENT,
   elementsIn, elementsInFragment, firstChild, FRAGMENT, home, hostOf, inertDocument, kindOf, makeElement, makeFragment,
-  namespaceOf, localName, nodeCount, ownerDocument, parentOf, parseDocument, rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
-  templateDocument,
+  namespaceOf, localName, nodeCount, ownerDocument, parentOf, parseDocument, readInnerHTML,
+  rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
+  templateDocument, textOf,
 } from './dom.js';
 import { isScript, judgeElement, tagOf } from './elements.js';
+import { includes } from './text.js';
 
 // All programs of a page make and read the same notes: what one has let out, another may put back. `roots` has the shadow roots
 // that payloads attached, by host: a closed one is not to be found otherwise.
@@ -21,11 +23,53 @@ export const rememberShadow = (host, root) => notes.roots.set(host, root);
 /** The shadow root of an element, also a closed one of a payload's. */
 export const shadowRootOf = (element) => shadowOf(element) ?? notes.roots.get(element);
 
-const judgeOne = (element) => {
+// What elements of the page say of themselves, while markup that holds them is judged.
+let present;
+
+const measured = (text) => text.length + ':' + text;
+
+/** What an element says of itself: its name, its attributes, and the text of a script. */
+const describe = (element) => {
+  const list = attributesOf(element);
+  const count = attributeCount(list);
+  let text = tagOf(element);
+  for (let i = 0; i < count; i++) text += measured(attributeName(list[i])) + measured(attributeValue(list[i]));
+  return isScriptNode(element) ? text + measured(textOf(element)) : text;
+};
+
+// What may be in markup only if it is the page's own.
+const RUNS = /<(?:script|object|embed|frame|base|meta|link)|[^a-z\d-]on|srcdoc|script:/i;
+
+/**
+ * Judge, with `judge`, markup for the content of `element`. Where it holds the content that is there now, as `e.innerHTML += markup`
+ * does, elements that are there now may be made again. Scripts of such markup never run (HTML §8.5.4, fragment parsing).
+ */
+export const beside = (element, markup, judge) => {
+  if (kindOf(element) !== ELEMENT || apply(regexpExec, RUNS, [markup]) === null) return judge();
+  const now = readInnerHTML(element);
+  if (now === '' || !includes(markup, now)) return judge();
+  const outer = present;
+  present = create(null);
+  const list = elementsIn(element, '*');
+  const count = nodeCount(list);
+  for (let i = 0; i < count; i++) present[describe(list[i])] = true;
+  try {
+    return judge();
+  } finally {
+    present = outer;
+  }
+};
+
+const judgeItself = (element) => {
   const tag = judgeElement(element);
   const list = attributesOf(element);
   const count = attributeCount(list);
   for (let i = 0; i < count; i++) judgeAttribute(tag, attributeName(list[i]), attributeValue(list[i]), true);
+  return tag;
+};
+
+const judgeOne = (element) => {
+  const tag = present !== undefined && present[describe(element)] ? tagOf(element) : judgeItself(element);
   if (tag === 'template' && branded(templateContent, element)) judgeFragment(templateContent(element));
   const shadow = shadowRootOf(element);
   if (shadow) judgeFragment(shadow);

@@ -88,7 +88,8 @@ const isAllowed = (text, use) => {
   const scheme = schemeOf(text);
   if (scheme === '' || EVERYWHERE[scheme]) return true;
   if (scheme === homeScheme && !EXECUTABLE[scheme]) return true;
-  if (use === 'frame') return false;
+  // The content of a blob that a payload has made is judged when it gets a URL.
+  if (use === 'frame') return scheme === 'blob:';
   if (LINKS[scheme]) return true;
   if (scheme !== 'data:' || readPath === undefined) return false;
   return use === 'media' || isPassive(essenceOfData(apply(readPath, parse(text), [])));

@@ -87,6 +87,9 @@ class Data:
 ORDINARY = Data()
 OBSERVED = Data(observe=True)
 
+_TAKES_FIXTURES = re.compile(
+    r"\s*\(?\s*(?:async\s*)?(?:function\b[^(]*)?\(\s*\{[^}]*\b(?:page|context|browser)\b[^}]*\}"
+)
 _DECLARED = re.compile(r"\b(?:var|function)\s+([A-Za-z_$][\w$]*)")
 
 
@@ -94,7 +97,8 @@ def observed(code: str, target: Target) -> Data:
     """Return the circumstances in which ``code`` and its P' are compared.
 
     Traps that show what an escape reaches stand under names that the real host may lack: a sandbox has none of them,
-    Electron's main process no page, and a program that declares a name runs where it is free.
+    Electron's main process no page, and a program that declares a name runs where it is free. A function that takes host
+    objects by a pattern gets them as from a test runner.
     """
     hosts = _hosts()["targets"][target.value]
     trapped = {"process", *hosts["stubs"], *(name for name, _ in hosts["recorders"])}
@@ -103,7 +107,8 @@ def observed(code: str, target: Target) -> Data:
         absent |= {"page"}
     elif target is Target.SANDBOX:
         absent = trapped | _NOT_IN_A_SANDBOX
-    return Data(observe=True, absent=tuple(sorted(absent)))
+    fixtures = target is Target.NODE and _TAKES_FIXTURES.match(code) is not None
+    return Data(observe=True, fixtures=fixtures, absent=tuple(sorted(absent)))
 
 
 def attacker_data() -> tuple[Data, ...]:

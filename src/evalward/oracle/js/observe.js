@@ -40,6 +40,12 @@ function itemsOf(iterator, next) {
   return items;
 }
 
+/** Whether `item` is what a hardened program holds instead of the global object: that is a property of itself, too. */
+function isFacade(item) {
+  const own = typeof item === 'object' ? describe(item, 'globalThis') : undefined;
+  return own !== undefined && own.value === item;
+}
+
 /** Write `value` as text: own data properties in order, accessors and functions by what they are, cycles by number. */
 function show(value) {
   const met = [];
@@ -50,7 +56,7 @@ function show(value) {
     if (typeof item === 'bigint') return text(item) + 'n';
     if (typeof item === 'symbol') return printable(item);
     if (!isObject(item)) return item === 0 && 1 / item < 0 ? '-0' : text(item);
-    if (item === G) return 'global';
+    if (item === G || isFacade(item)) return 'global';
     const path = apply(weakGet, stubs, [item]);
     if (path) return '<' + path + '>';
     if (capabilityOf(item)) return '<' + capabilityOf(item) + '>';
