@@ -97,8 +97,8 @@ def observed(code: str, target: Target) -> Data:
     """Return the circumstances in which ``code`` and its P' are compared.
 
     Traps that show what an escape reaches stand under names that the real host may lack: a sandbox has none of them,
-    Electron's main process no page, and a program that declares a name runs where it is free. A function that takes host
-    objects by a pattern gets them as from a test runner.
+    Electron's main process no page, and a program that declares a name runs where it is free. A function that takes
+    host objects by a pattern gets them as from a test runner.
     """
     hosts = _hosts()["targets"][target.value]
     trapped = {"process", *hosts["stubs"], *(name for name, _ in hosts["recorders"])}
