@@ -6,8 +6,8 @@ import { deny } from '../denial.js';
 import { isOpaque, unwrap } from '../membrane.js';
 import { blobType } from './captured.js';
 import {
-  branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf, inertBody, kindOf,
-  nodeCount, parentOf, parseDocument, rootElement, userModify,
+  activeElement, branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf,
+  inertBody, kindOf, nodeCount, parentOf, parseDocument, rootElement, selectionStart, userModify,
 } from './dom.js';
 import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
@@ -141,10 +141,21 @@ const COMMANDS_WITH_URLS = { __proto__: null, createlink: 'link', insertimage: '
 
 const HARMLESS_COMMANDS = words('copy selectall stylewithcss defaultparagraphseparator');
 
-/** Deny an editing command while the text of a script may be edited, in the document or in a shadow tree. */
+/**
+ * Deny an editing command while the text of a script may be edited, in the document or in a shadow tree, and where the command may
+ * remove what has the focus: the event that tells of it runs the payload's code in the middle of the command.
+ */
 const refuseEditable = (document) => {
-  if (kindOf(document) === DOCUMENT) refuseEditableIn(elementsInDocument(document, '*'), lower(designMode(document)) === 'on');
+  if (kindOf(document) !== DOCUMENT) return;
+  const focused = activeElement(document);
+  const around = focused === null || isTextControl(focused) ? null : parentOf(focused);
+  if (around !== null && isEditable(around)) deny('dom-script-injection', 'the focus within what is edited');
+  refuseEditableIn(elementsInDocument(document, '*'), lower(designMode(document)) === 'on');
 };
+
+/** Whether a selection is within the element's own text, so that a command edits nothing else. */
+const isTextControl = (element) =>
+  tagOf(element) === 'textarea' || tagOf(element) === 'input' && branded(selectionStart, element) && selectionStart(element) !== null;
 
 const refuseEditableIn = (list, isDesigned) => {
   const count = nodeCount(list);
