@@ -24,6 +24,9 @@ const CUSTOM = /^(?:fe[a-z]+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+)$/;
 const PASSED = /^<(?:!--|!doctype\s[^<>\[\]]*>|!\[endif\]-->|\?xml\s+version="1\.[01]"(?:\s+encoding="utf-8")?(?:\s+standalone="(?:yes|no)")?\s*\?>|[\s\d=<>&;,.()\[\]|+*%$#@~^"'`{}\\-])/;
 // A description of the document: without `http-equiv`, which may send the page elsewhere.
 const META = /^<meta\s+(?:charset\s*=\s*["']?utf-?8["']?|(?:name|property)\s*=\s*["']?[\w:.-]+["']?\s+content\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))\s*\/?>/;
+// A style sheet or an icon, and a frame of a site; their URLs are judged like all others in the text.
+const LINK = /^<link(?:\s+(?:rel\s*=\s*["']?(?:stylesheet|icon|canonical)["']?|(?:href|type|media|sizes|crossorigin)(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=`]+))?))*\s*\/?>/;
+const FRAME = /^<\/?iframe(?:\s+src\s*=\s*["']?(?:https?:\/\/|[\/.?#])[^\s"'<>]*["']?|\s+(?:id|class|name|title|style|width|height|loading|sandbox|allow|allowfullscreen)(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=`]+))?)*\s*>/;
 const LONGEST = 2000;
 const HANDLER = /[\s"'\/]on[^\s"'<>\/=]*\s*=|srcdoc\s*=/;
 const SCHEME = /(?:java|vb)script:/;
@@ -50,7 +53,8 @@ function hasInertTags(text) {
 }
 
 const isInertElement = (name, here) =>
-  ELEMENTS[name] === true || match(CUSTOM, name) !== null || (name === 'meta' && match(META, here) !== null);
+  ELEMENTS[name] === true || match(CUSTOM, name) !== null || (name === 'meta' && match(META, here) !== null)
+  || (name === 'link' && match(LINK, here) !== null) || (name === 'iframe' && match(FRAME, here) !== null);
 
 /** Whether no URL in the text has a scheme that runs, or is a document: with character references, and without what a URL parser drops. */
 function hasInertUrls(text) {
