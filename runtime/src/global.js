@@ -84,14 +84,29 @@ const withoutShared = (keys) => {
 // A function of the page may give it to a payload all the same.
 denied(shared, 'global-object');
 
+let see = () => {};
+/** A profile's look at each global that is read, before the payload gets it: (key, value). */
+export const onGlobalRead = (look) => { see = look; };
+
+const seen = (key, value) => {
+  see(key, value);
+  return v(value);
+};
+
+const readGlobal = (key) => {
+  if (key === SHARED) return undefined;
+  return key === '__proto__' ? v(getPrototypeOf(G)) : seen(key, get(G, key, G));
+};
+
 export const globalFacade = standIn(G, newProxy({ __proto__: null }, {
   __proto__: null,
-  get: (_, key) => (key === SHARED ? undefined : v(key === '__proto__' ? getPrototypeOf(G) : get(G, key, G))),
+  get: (_, key) => readGlobal(key),
   has: (_, key) => key !== SHARED && has(G, key),
   ownKeys: () => withoutShared(ownKeys(G)),
   getPrototypeOf: () => v(getPrototypeOf(G)),
   getOwnPropertyDescriptor(_, key) {
     const property = key === SHARED ? undefined : ownDescriptor(G, key);
+    if (property !== undefined) seen(key, property.value);
     return property && safeDescriptor(property, true);
   },
   set(_, key, value, self) {
@@ -150,6 +165,7 @@ const hostNames = {
   __filename: 'module-loading',
   __dirname: 'module-loading',
   arguments: 'module-loading',
+  __pwClock: 'nested-evaluation',
   eval: 'eval()',
   ['__proto__']: '__proto__',
 };

@@ -16,6 +16,7 @@ import { RUNNING } from './elements.js';
 import { insertion } from './insertion.js';
 import { markup } from './markup.js';
 import { reflection } from './reflection.js';
+import { meetUnnamed } from './unnamed.js';
 
 const behaviourOf = (word, member) => {
   const make = markup[word] ?? insertion[word] ?? reflection[word] ?? creation[word];
@@ -187,7 +188,7 @@ export const meetFunction = (f) => {
   if (name === 'eval') return false;
   if (name === '') {
     const place = placeOf(f);
-    if (place === undefined) return false;
+    if (place === undefined) return meetUnnamed(f);
     handler(f, behaviourOf(place.rule, place.member));
     return true;
   }

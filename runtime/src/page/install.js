@@ -7,6 +7,7 @@ import { meetFunction } from './contact.js';
 import { home } from './dom.js';
 import { exotic } from './exotic.js';
 import { foreignNode, judgeWindowRead } from './realms.js';
+import { installClock } from './unnamed.js';
 
 /** What browsers give to extensions and privileged pages. */
 const PRIVILEGED = ['chrome', 'browser'];
@@ -22,6 +23,7 @@ export function installPage() {
     if (property === undefined || !hasOwn(property, 'value') || !isObject(property.value)) continue;
     denied(property.value, 'nested-evaluation', undefined, undefined, OPEN);
   }
+  installClock();
   if (home === undefined) return;
   addClassifier(foreignNode);
   onWindowRead(judgeWindowRead);

@@ -234,6 +234,7 @@ class Scopes:
 
 
 DENIED_NAMES = frozenset(
-    {"require", "module", "exports", "__filename", "__dirname", "arguments", "__proto__"}
+    {"require", "module", "exports", "__filename", "__dirname", "arguments", "__proto__", "__pwClock"}
 )
-"""Free names that P' never prints: what a CommonJS function has, the arguments of a function around P', an accessor."""
+"""Free names that P' never prints: what a CommonJS function has, the arguments of a function around P', an accessor,
+and the clock that Playwright installs in a page, whose timers may be texts."""

@@ -1,0 +1,109 @@
+/**
+ * Functions in which the name of a native does not stand: natives that the page has bound or put behind a Proxy, and functions that
+ * a driver has put in the place of natives. What the page has bound says in its property `name` to what.
+ */
+import { apply, G, isNative, isObject, ownDescriptor, stringIndexOf, stringSlice } from '../natives.js';
+import { denied, handler, pageValue, unwrap } from '../membrane.js';
+import { deny } from '../denial.js';
+import { onGlobalRead } from '../global.js';
+import { ownerDocument, home, kindOf } from './dom.js';
+import { INTERFACES } from './interfaces.js';
+import { at, includes } from './text.js';
+import { judgeAnyValue } from './urls.js';
+import { words } from './words.js';
+
+// What runs a text, whatever it is bound to, or calls what it is given: a function that takes it away from its rule.
+const RUNS = words(
+  'eval Function AsyncFunction GeneratorFunction AsyncGeneratorFunction execScript importScripts call apply bind construct '
+  + 'defineProperty defineProperties setPrototypeOf __defineGetter__ __defineSetter__ insertAdjacentHTML write writeln setAttribute '
+  + 'setAttributeNS setHTMLUnsafe parseHTMLUnsafe execCommand createContextualFragment Worker SharedWorker',
+);
+const LATER = words('setTimeout setInterval setImmediate requestAnimationFrame requestIdleCallback');
+// What drivers put in their place compiles a text.
+const FRAMES = ['requestAnimationFrame', 'requestIdleCallback'];
+// Where Playwright keeps the clock that it has installed: its timers may be texts, too.
+const CLOCK = '__pwClock';
+
+/** What an unnamed native is bound to by its own property, '' for what does not say. */
+const boundName = (f) => {
+  const property = ownDescriptor(f, 'name');
+  let name = property === undefined || typeof property.value !== 'string' ? '' : property.value;
+  while (apply(stringIndexOf, name, ['bound ']) === 0) name = apply(stringSlice, name, [6]);
+  return name;
+};
+
+const selfOf = (self) => (unwrap(self) === G ? G : self);
+
+const values = (args) => {
+  for (let i = 0; i < args.length; i++) args[i] = pageValue(args[i]);
+  return args;
+};
+
+const refuseConstruct = () => deny('dom-script-injection', 'a native that is bound');
+
+/** What runs a function later takes no text. */
+const later = {
+  __proto__: null,
+  call(self, args, real) {
+    if (typeof at(args, 0) !== 'function') deny('string-timer');
+    return apply(real, selfOf(self), values(args));
+  },
+  construct: refuseConstruct,
+};
+
+/** What may be a native with a rule, or a function of the page's of the same name: text is judged as markup and as a URL. */
+const careful = {
+  __proto__: null,
+  call(self, args, real) {
+    for (let i = 0; i < args.length; i++) {
+      if (isObject(args[i])) judgeNode(args[i]);
+      else if (typeof args[i] === 'string') judgeText(args[i]);
+    }
+    return apply(real, selfOf(self), values(args));
+  },
+  construct: refuseConstruct,
+};
+
+const judgeNode = (x) => {
+  if (kindOf(x) !== 0 && ownerDocument(x) !== home) deny('dom-script-injection', 'a node of another document');
+};
+
+const judgeText = (text) => {
+  judgeAnyValue(text);
+  if (includes(text, '<')) deny('dom-script-injection', 'markup for a native that is bound');
+};
+
+/** Say how a function without a native's name in its text is called. @returns {boolean} whether it is one of these */
+export const meetUnnamed = (f) => {
+  for (let i = 0; i < FRAMES.length; i++) {
+    if (ownDescriptor(G, FRAMES[i])?.value !== f) continue;
+    handler(f, later);
+    return true;
+  }
+  if (!isNative(f)) return false;
+  const name = boundName(f);
+  if (RUNS[name] === true) denied(f, 'global-object', 'a native that is bound');
+  else if (LATER[name] === true) handler(f, later);
+  else if (name !== '' && INTERFACES[name] !== undefined) handler(f, careful);
+  else return false;
+  return true;
+};
+
+/** The clock, and what it holds, are denied, once a driver has installed it. */
+const denyClock = (clock) => {
+  if (!isObject(clock)) return;
+  denied(clock, 'nested-evaluation');
+  const parts = ['controller', 'builtins'];
+  for (let i = 0; i < parts.length; i++) {
+    const held = ownDescriptor(clock, parts[i])?.value;
+    if (isObject(held)) denied(held, 'nested-evaluation');
+  }
+};
+
+/** Registers what a driver may have put into the page. */
+export const installClock = () => {
+  denyClock(ownDescriptor(G, CLOCK)?.value);
+  onGlobalRead((key, value) => {
+    if (key === CLOCK) denyClock(value);
+  });
+};
