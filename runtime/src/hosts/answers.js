@@ -3,7 +3,7 @@
 import { apply, create, createDataProperty, get, isArray, isObject, ownKeys, stringIndexOf, stringSlice, StringCtor } from '../natives.js';
 import { deny, v } from '../membrane.js';
 import { behind } from './behind.js';
-import { copyOfBytes, lowerCase, match, textOfData } from './captured.js';
+import { copyOfBytes, dataOfText, isJson, lowerCase, match, textOfData } from './captured.js';
 import { bytesAsText, judgeMarkup } from './markup.js';
 import { isPlain } from './results.js';
 import { spread } from './tables.js';
@@ -24,7 +24,10 @@ const DATA = spread('fetch xhr image media font stylesheet ping websocket events
 const refuse = () => deny('nested-evaluation', 'the answer to a request may be run by the page');
 
 /** What the host's object says when it is asked by the method `name`. */
-const ask = (object, name) => apply(get(object, name), object, []);
+const ask = (object, name) => {
+  const method = get(object, name);
+  return typeof method === 'function' ? apply(method, object, []) : undefined;
+};
 
 /** The request that is answered: a route has one, and some drivers' requests are answered themselves. */
 const requestOf = (real) => (typeof get(real, 'request') === 'function' ? ask(real, 'request') : real);
@@ -34,72 +37,92 @@ const withoutFragment = (url) => {
   return at < 0 ? url : apply(stringSlice, url, [0, at]);
 };
 
+/** Whether the page may run what it gets for the request. */
+const mayRun = (request) => {
+  const kind = ask(request, 'resourceType');
+  return DATA[kind] !== true && kind !== 'document';
+};
+
 /**
- * The options of an answer to `real` as the host gets them: a copy, with the type that was judged.
+ * The options of an answer to `real` as the host gets them: a copy in the same order, with what was judged.
  * @param {unknown} options a copy of the payload's options
  */
 export function judgedAnswer(options, real) {
   if (!isObject(options)) return options;
   if (!isPlain(options) || isArray(options)) deny('nested-evaluation', 'an answer is no plain data');
-  const response = get(options, 'response');
-  const original = isObject(response) ? originalOf(response, real) : undefined;
-  const headers = headersOf(get(options, 'headers'), original);
+  const given = get(options, 'response');
+  const response = isObject(given) ? describe(given, real) : undefined;
   const body = bodyOf(options);
-  const given = typeOf(options, headers, original);
-  const made = {};
-  const status = get(options, 'status');
-  if (status !== undefined) createDataProperty(made, 'status', +plainValue(status));
   const file = get(options, 'path');
+  const isOriginal = response !== undefined && body === undefined && file === undefined;
+  if (isOriginal && !response.isSame) refuse();
+  const headers = headersOf(get(options, 'headers'), response);
+  const type = typeOf(options, headers, response);
+  const changed = create(null);
   if (file !== undefined) {
-    if (typeof file !== 'string' || match(FILE, lowerCase(file)) === null || given !== undefined && !isInertType(essence(given))) refuse();
-    createDataProperty(made, 'path', file);
-    if (given !== undefined) createDataProperty(made, 'contentType', given);
-    createDataProperty(headers, 'x-content-type-options', 'nosniff');
-  } else if (body === undefined && original !== undefined) {
+    if (typeof file !== 'string' || match(FILE, lowerCase(file)) === null || type !== undefined && !isInertType(essence(type))) refuse();
+  } else if (isOriginal) {
     // The site's own answer, under its own type or one that runs nothing.
-    if (given !== original.type) {
-      if (given === undefined || !isInertType(essence(given))) refuse();
-      createDataProperty(headers, 'x-content-type-options', 'nosniff');
-    }
-    if (given !== undefined) createDataProperty(made, 'contentType', given);
+    if (type !== response.type && (type === undefined || !isInertType(essence(type)))) refuse();
+    if (type !== undefined) changed.contentType = type;
   } else if (body !== undefined && body.text !== '') {
-    const type = given === undefined ? usualType(body, real) : given;
-    judgeContent(body.text, essence(type));
-    createDataProperty(made, 'body', body.value);
-    createDataProperty(made, 'contentType', type);
-    // Nothing but a script is run as a script then, and nothing but a style sheet read as one.
-    createDataProperty(headers, 'x-content-type-options', 'nosniff');
-  } else {
-    if (body !== undefined) createDataProperty(made, 'body', '');
-    if (given !== undefined) createDataProperty(made, 'contentType', given);
+    judgeContent(body.text, type === undefined ? '' : essence(type), type === undefined);
+    if (get(options, 'json') === undefined) changed.body = body.value;
+    else changed.json = dataOfText(body.text);
   }
-  if (original !== undefined) createDataProperty(made, 'response', response);
-  createDataProperty(made, 'headers', headers);
+  // Nothing but a script is run as a script then.
+  const isCode = file !== undefined || isOriginal && type !== response.type || body !== undefined && body.text !== '' && !isJson(body.text);
+  const isRun = isCode && mayRun(requestOf(real));
+  if (isRun) {
+    if (type === undefined && body !== undefined) changed.contentType = match(/^\s*</, body.text) === null ? 'text/plain' : 'text/html';
+    createDataProperty(headers, 'x-content-type-options', 'nosniff');
+  }
+  if (isRun || get(options, 'headers') !== undefined || isOriginal) changed.headers = headers;
+  return withChanges(options, changed);
+}
+
+const KNOWN = ['response', 'status', 'headers', 'contentType', 'body', 'json', 'path'];
+
+/** A copy of the options that a driver knows, with other values for those in `changed`. */
+function withChanges(options, changed) {
+  const made = {};
+  const keys = ownKeys(options);
+  for (let i = 0; i < keys.length; i++) {
+    for (let j = 0; j < KNOWN.length; j++) {
+      if (keys[i] === KNOWN[j]) createDataProperty(made, keys[i], changed[keys[i]] === undefined ? plainOption(keys[i], options) : changed[keys[i]]);
+    }
+  }
+  for (const key in changed) createDataProperty(made, key, changed[key]);
   return made;
 }
 
-/** The answer that the site itself has given to the same request, with its type and headers. */
-function originalOf(response, real) {
+const plainOption = (key, options) => {
+  const value = get(options, key);
+  return key === 'response' || key === 'headers' ? value : plainValue(value);
+};
+
+/** An answer of the site's, with its type and headers, and whether it is the one to the same request. */
+function describe(response, real) {
   const facts = behind(v(response));
   if (facts === undefined || facts.table.path !== 'playwright.response') refuse();
-  if (withoutFragment(ask(response, 'url')) !== withoutFragment(ask(requestOf(real), 'url'))) refuse();
   const headers = ask(response, 'headers');
-  return { __proto__: null, headers, type: get(headers, 'content-type') };
+  const isSame = withoutFragment(ask(response, 'url')) === withoutFragment(ask(requestOf(real), 'url'));
+  return { __proto__: null, headers, type: get(headers, 'content-type'), isSame };
 }
 
 const plainValue = (x) => (isObject(x) || typeof x === 'symbol' ? refuse() : x);
 
 /** A copy of the headers with names in lower case and texts as values; those of the site's answer where none are given. */
-function headersOf(given, original) {
+function headersOf(given, response) {
   const made = {};
-  const from = given === undefined && original !== undefined ? original.headers : given;
+  const from = given === undefined && response !== undefined ? response.headers : given;
   if (from === undefined || from === null) return made;
-  if (!isObject(from) || !isPlain(from)) refuse();
+  if (!isObject(from) || !isPlain(from)) return given === undefined ? made : refuse();
   const names = ownKeys(from);
   for (let i = 0; i < names.length; i++) {
     const name = lowerCase(names[i]);
     const value = valueOfHeader(get(from, names[i]));
-    if (MOVING[name] === true && !(original !== undefined && get(original.headers, name) === value)) refuse();
+    if (MOVING[name] === true && !(response !== undefined && response.isSame && get(response.headers, name) === value)) refuse();
     createDataProperty(made, name, value);
   }
   return made;
@@ -124,12 +147,12 @@ function bodyOf(options) {
 }
 
 /** The type that the answer says it has. */
-function typeOf(options, headers, original) {
+function typeOf(options, headers, response) {
   const said = get(options, 'contentType');
   if (said !== undefined) return typeof said === 'string' ? said : refuse();
   if (get(options, 'json') !== undefined) return 'application/json';
   const listed = get(headers, 'content-type');
-  if (listed === undefined && original !== undefined) return original.type;
+  if (listed === undefined && response !== undefined) return response.type;
   return listed === undefined || typeof listed === 'string' ? listed : refuse();
 }
 
@@ -140,16 +163,10 @@ function essence(type) {
   return found === null || match(CHARSET, lower) === null ? '' : found[1];
 }
 
-/** What a browser takes a body for that has no type. */
-function usualType(body, real) {
-  if (ask(requestOf(real), 'resourceType') === 'stylesheet') return 'text/css';
-  if (match(/^\s*</, body.text) !== null) return 'text/html';
-  return typeof body.value === 'string' ? 'text/plain' : 'application/octet-stream';
-}
-
-function judgeContent(text, type) {
-  if (isInertType(type)) return;
-  if (!isMarkupType(type)) refuse();
+/** Deny a body that runs something; without a type a browser may take it for markup. */
+function judgeContent(text, type, isUntyped) {
+  if (!isUntyped && isInertType(type)) return;
+  if (!isUntyped && !isMarkupType(type)) refuse();
   judgeMarkup(text);
 }
 

@@ -34,10 +34,23 @@ const bufferFrom = BufferCtor === undefined ? undefined : BufferCtor.from;
 export const copyOfBytes = (bytes) => (bufferFrom === undefined ? undefined : apply(bufferFrom, BufferCtor, [bytes]));
 
 const { JSON: Json } = G;
-const { stringify } = Json;
+const { parse, stringify } = Json;
 
 /** The JSON text of data, undefined where it has none. */
 export const textOfData = (data) => apply(stringify, Json, [data]);
+
+/** The data that a JSON text means. */
+export const dataOfText = (text) => apply(parse, Json, [text]);
+
+/** Whether `text` is JSON, which means nothing but data to a page that runs it as a script. */
+export function isJson(text) {
+  try {
+    dataOfText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** What `pattern` finds in `text`, or null. The pattern's `exec` is the engine's, and it has no state. */
 export const match = (pattern, text) => apply(exec, pattern, [text]);

@@ -10,7 +10,7 @@ import { behind, facadeOf, onFacade, putBehind } from './behind.js';
 import { match } from './captured.js';
 import { judgeOptions, judgeSetting } from './options.js';
 import { isDataMethod, methodOf, symbolMember, thenMember } from './methods.js';
-import { copied, given } from './results.js';
+import { classOf, copied, given } from './results.js';
 import { tableOf } from './tables.js';
 
 const facades = weakMap();
@@ -66,6 +66,12 @@ const unreadObjects = { __proto__: null };
 /** The same for an object of a host object's that no list names: it may hold what the host was started with. */
 const unreadObject = (label) => unreadObjects[label] || (unreadObjects[label] = denied({ __proto__: null, constructor: unread(label) }, label));
 
+/** An object of a listed class is that; what else a host keeps in its objects is its own. */
+function unlistedObject(facts, raw) {
+  const path = classOf(raw);
+  return path === undefined ? unreadObject(facts.family) : given(raw, path);
+}
+
 /** What the payload gets for a denied member: feature tests work, use denies; data may not even be read. */
 function deniedMember(facts, key, label) {
   if (isHidden(facts.table, key)) deny(label);
@@ -82,7 +88,7 @@ function unlistedMember(facts, key) {
   if (facts.element !== undefined && isIndex(key)) return given(get(facts.real, key), facts.element);
   if (facts.table.others !== '') return deniedMember(facts, key, labelOf(facts, key));
   const raw = get(facts.real, key);
-  if (typeof raw !== 'function') return isObject(raw) && !facts.table.isData ? unreadObject(facts.family) : copied(raw);
+  if (typeof raw !== 'function') return isObject(raw) && !facts.table.isData ? unlistedObject(facts, raw) : copied(raw);
   return isDataMethod(facts.real, key, facts.element) ? methodOf(raw, key, facts.table, facts.element) : facadeOf(raw, '', facts.family);
 }
 

@@ -112,11 +112,19 @@ function processTrap() {
 /** A class for stubs to point at, so that `stub.constructor.constructor` is the trapped Function as it would be. */
 function Host() {}
 
+/** A class whose prototype has the tag that Web IDL gives it. */
+const tagged = (made, name) => {
+  define(made.prototype, Symbol.toStringTag, { value: name, configurable: true });
+  return made;
+};
+
 /**
  * A mostly harmless host object: every read gives another, every call one that can be awaited. It is a function, unless
  * `target` is an instance of a class.
  */
 function stub(path, depth = 0, awaitable = false, target = (0, function () {})) {
+  // Instances of the Web's interfaces have a tag.
+  if (depth === 0 && isFunction(target)) tagged(target, path);
   const value = new RealProxy(target, {
     __proto__: null,
     get(_, key) {
@@ -159,7 +167,8 @@ const callbacks = create(null);
 
 function stubCall(path, depth, args) {
   const name = path.slice(path.lastIndexOf('.') + 1);
-  notice(path, args);
+  // Asking what a request is has no effect.
+  if (args.length > 0 || !config.doNothing.includes(name)) notice(path, args);
   for (const [suffix, capability] of config.deniedCalls) {
     if (path === suffix || path.endsWith('.' + suffix)) hit(capability, 'call', path);
   }

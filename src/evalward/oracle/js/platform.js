@@ -86,6 +86,7 @@ class TextDecoder { decode(bytes = []) { return fromBytes(bytes instanceof Array
 
 function platform() {
   timers();
+  for (const each of [TextEncoder, TextDecoder]) tagged(each, each.name);
   for (const [name, value] of Object.entries({ atob, btoa, Buffer, TextEncoder, TextDecoder })) expose(name, value);
   expose('structuredClone', (value) => (value === undefined ? value : JSON.parse(JSON.stringify(value))));
   const output = {};
