@@ -85,7 +85,9 @@ export function isPlain(x) {
 
 /** Data that lives on in the host: plain objects and arrays are copied, so that the host's own stay as they are. */
 export function copied(x, depth = 0) {
-  if (!isObject(x) || !isPlain(x) || depth > MAX_DEPTH) return given(x, '');
+  if (!isObject(x)) return x;
+  const safe = v(x);
+  if (safe !== x || !isPlain(x) || depth > MAX_DEPTH) return safe;
   const copy = isArray(x) ? [] : {};
   const keys = ownKeys(x);
   for (let i = 0; i < keys.length; i++) {
