@@ -12,7 +12,7 @@ import { isAudited } from '../intrinsics/recognise.js';
 import { valueOf } from '../intrinsics/roots.js';
 import { creation } from './creation.js';
 import { INTERFACES } from './interfaces.js';
-import { RUNNING } from './elements.js';
+import { LINKING, PARTS, RUNNING } from './elements.js';
 import { insertion } from './insertion.js';
 import { markup } from './markup.js';
 import { reflection } from './reflection.js';
@@ -79,10 +79,11 @@ const placesOfRules = () => {
       return false;
     });
   }
-  eachRunning((holder) => {
-    const keys = ownKeys(holder);
+  ruleOf(SETTERS, (word, rule) => {
+    const holder = holderOf(word);
+    const keys = isObject(holder) ? ownKeys(holder) : [];
     for (let i = 0; i < keys.length; i++) {
-      if (typeof keys[i] === 'string') createDataProperty(list, list.length, { __proto__: null, holder, member: keys[i], part: 'set', rule: 'reflect' });
+      if (isRuled(rule, keys[i])) createDataProperty(list, list.length, { __proto__: null, holder, member: keys[i], part: 'set', rule });
     }
     return false;
   });
@@ -105,14 +106,12 @@ const isMember = (f, word, member, part) => {
   return property !== undefined && property !== null && property[part] === f;
 };
 
-/** Whether `fits` is true of a prototype of RUNNING. */
-const eachRunning = (fits) => ruleOf('reflect ' + RUNNING, (word) => {
-  const holder = holderOf(word);
-  return isObject(holder) && fits(holder);
-}) !== '';
+// Rules for all setters of some interfaces, whatever these are called.
+const SETTERS = `reflect ${RUNNING}|part ${LINKING}`;
+const isRuled = (rule, member) => typeof member === 'string' && (rule === 'reflect' || PARTS[member]);
 
-/** Whether `f` is the setter `member` of an element that runs something. */
-const isOfRunning = (f, member, part) => part === 'set' && eachRunning((holder) => ownDescriptor(holder, member)?.set === f);
+/** The rule for `f` as the setter `member` of an element that runs something or is a link; '' for none. */
+const ruleOfSetter = (f, member) => ruleOf(SETTERS, (word, rule) => isRuled(rule, member) && isMember(f, word, member, 'set'));
 
 /** Whether `f` is what `self` inherits under its own name: then it is a member of an interface that the list leaves out. */
 const isInherited = (f, self, member, part) => {
@@ -194,9 +193,9 @@ export const meetFunction = (f) => {
   }
   const row = INTERFACES[name];
   const { member, part } = split(name);
-  const rule = row === undefined ? '' : ruleOf(row, (word) => isMember(f, word, member, part));
+  const listedRule = row === undefined ? '' : ruleOf(row, (word) => isMember(f, word, member, part));
+  const rule = listedRule === '' && part === 'set' ? ruleOfSetter(f, member) : listedRule;
   if (rule !== '') handler(f, behaviourOf(rule, member));
-  else if (isOfRunning(f, member, part)) handler(f, behaviourOf('reflect', member));
   else if (isOfWindow(f, name)) handler(f, ofWindow);
   else if (row === undefined && (!isAudited(name) || isOfConsole(f, member))) listed(f);
   else handler(f, stranger(name, row ?? ''));

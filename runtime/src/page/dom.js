@@ -62,6 +62,7 @@ export const shadowOf = getter('Element', 'shadowRoot');
 export const elementsIn = method('Element', 'querySelectorAll');
 export const readInnerHTML = getter('Element', 'innerHTML');
 export const textOf = getter('Node', 'textContent');
+export const attributeOf = method('Element', 'getAttribute');
 export const hasAttribute = method('Element', 'hasAttribute');
 export const setInnerHTML = setter('Element', 'innerHTML');
 export const setSanitized = method('Element', 'setHTML');

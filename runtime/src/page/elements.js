@@ -28,6 +28,10 @@ const PASSIVE = words(
 export const RUNNING = 'HTMLScriptElement SVGScriptElement HTMLIFrameElement HTMLFrameElement HTMLObjectElement HTMLEmbedElement ' +
   'HTMLFencedFrameElement HTMLPortalElement';
 
+/** Interfaces of links, and what their setters change of a URL that may be the page's own script. */
+export const LINKING = 'HTMLAnchorElement HTMLAreaElement SVGAElement MathMLAnchorElement';
+export const PARTS = words('username password host hostname port pathname search hash');
+
 const FRAMES = words('iframe frame object embed applet fencedframe portal webview');
 
 /** An element's name in lower case, in every namespace. */

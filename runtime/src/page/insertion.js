@@ -146,6 +146,12 @@ const deleteRange = (self, args, real) => {
   return apply(real, self, args);
 };
 
+/** `range.cloneContents()`: a script that is partly in the range would be copied with a part of its text. */
+const cloneRange = (self, args, real) => {
+  if (branded(rangeStart, self)) refuseScriptRange(self);
+  return apply(real, self, args);
+};
+
 /** `document.adoptNode(node)` and `importNode(node, deep)`. An attribute leaves its element, which may need it. */
 const bring = guarded((self, args, real) => {
   const given = at(args, 0);
@@ -180,5 +186,6 @@ export const insertion = {
   range: (member) => inRange(member === 'surroundContents'),
   bring: () => bring,
   deleteRange: () => deleteRange,
+  cloneRange: () => cloneRange,
   shadow: () => shadow,
 };

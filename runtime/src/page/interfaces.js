@@ -43,6 +43,7 @@ export const INTERFACES = {
   attachShadow: 'shadow Element',
   availability: 'view0 !LanguageModel',
   before: 'siblings DocumentType Element CharacterData',
+  cloneContents: 'cloneRange Range',
   create: 'view0 !LanguageModel !Proofreader !Translator !LanguageDetector !Summarizer !Writer !Rewriter',
   createContextualFragment: 'contextual Range',
   createDocument: 'document DOMImplementation',

@@ -3,13 +3,13 @@ import { apply, isObject, regexpExec } from '../natives.js';
 import { deny } from '../denial.js';
 import { isHarmless, judgeAttribute, judgeRemoval } from './attributes.js';
 import {
-  ATTRIBUTE, attributeCount, attributeName, attributeOwner, attributeValue, branded, dropAttribute, ELEMENT, elementsInDocument,
+  ATTRIBUTE, attributeCount, attributeName, attributeOf, attributeOwner, attributeValue, branded, dropAttribute, ELEMENT, elementsInDocument,
   hasAttribute, home, kindOf, makeAttribute, nodeCount, parentOf, putAttribute, supportsToken, urlOfScript,
 } from './dom.js';
 import { isFrame, isScript, tagOf } from './elements.js';
 import { at, includes, lower, string, stringOrEmpty } from './text.js';
 import { isScriptNode } from './trees.js';
-import { isNoUrl, judgeAnyValue } from './urls.js';
+import { isNoUrl, judgeAnyValue, judgeUrl } from './urls.js';
 
 /** The local name of a qualified name. */
 const local = (name) => {
@@ -181,6 +181,20 @@ const isSandbox = (list) => {
   return is;
 };
 
+/** A setter of a part of a link's URL: what belongs to the page's own script is not changed. */
+const part = (self, args, real) => {
+  const value = string(at(args, 0));
+  if (isElement(self)) {
+    judgeLink(attributeOf(self, 'href'));
+    judgeLink(attributeOf(self, 'xlink:href'));
+  }
+  return apply(real, self, [value]);
+};
+
+const judgeLink = (text) => {
+  if (text !== null) judgeUrl(text, 'link');
+};
+
 const PROTOCOLS = { __proto__: null, '': true, http: true, https: true, mailto: true, tel: true };
 
 const protocol = (self, args, real) => {
@@ -225,6 +239,7 @@ export const reflection = {
   edit: () => editText,
   reflect,
   tokens: () => tokens,
+  part: () => part,
   protocol: () => protocol,
   animated: () => animated,
 };

@@ -32,7 +32,7 @@ const measured = (text) => text.length + ':' + text;
 const describe = (element) => {
   const list = attributesOf(element);
   const count = attributeCount(list);
-  let text = tagOf(element);
+  let text = measured(tagOf(element));
   for (let i = 0; i < count; i++) text += measured(attributeName(list[i])) + measured(attributeValue(list[i]));
   return isScriptNode(element) ? text + measured(textOf(element)) : text;
 };
@@ -45,7 +45,7 @@ const RUNS = /<(?:script|object|embed|frame|base|meta|link)|[^a-z\d-]on|srcdoc|s
  * does, elements that are there now may be made again. Scripts of such markup never run (HTML §8.5.4, fragment parsing).
  */
 export const beside = (element, markup, judge) => {
-  if (kindOf(element) !== ELEMENT || apply(regexpExec, RUNS, [markup]) === null) return judge();
+  if (kindOf(element) !== ELEMENT || ownerDocument(element) !== home || isNested() || apply(regexpExec, RUNS, [markup]) === null) return judge();
   const now = readInnerHTML(element);
   if (now === '' || !includes(markup, now)) return judge();
   const outer = present;
@@ -124,11 +124,13 @@ export const isAlive = (node) => {
   return alive;
 };
 
+/** Whether nodes of this document are the page's: it copies the contents of its templates. */
+const isOfPage = (owner) => owner === home || owner === templateDocument();
+
 const isInPage = (node) => {
   const kind = kindOf(node);
   const owner = kind === DOCUMENT ? node : ownerDocument(node);
-  // The page copies the contents of its templates.
-  if (owner === home || owner === templateDocument() || isReleased(node)) return true;
+  if (isOfPage(owner) || isReleased(node)) return true;
   const root = rootOf(node);
   return kindOf(root) === FRAGMENT && branded(hostOf, root);
 };
@@ -141,10 +143,10 @@ const releaseAll = (list) => {
   for (let i = 0; i < count; i++) notes.released.add(list[i]);
 };
 
-/** Note that a node may leave the page's document. */
+/** Note that a node may leave the page's document, or that of its templates. */
 export const release = (node) => {
   const kind = kindOf(node);
-  if (kind !== ELEMENT && kind !== FRAGMENT || ownerDocument(node) !== home) return;
+  if (kind !== ELEMENT && kind !== FRAGMENT || !isOfPage(ownerDocument(node))) return;
   notes.isAnyReleased = true;
   if (kind === ELEMENT) notes.released.add(node);
   releaseAll(kind === ELEMENT ? elementsIn(node, '*') : elementsInFragment(node, '*'));
