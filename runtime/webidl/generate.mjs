@@ -45,6 +45,11 @@ for (const one of definitions) {
 /** Decisions that need no rule by name: generic mediation, what the write to an element of a list does, setters of what runs. */
 const GENERIC = new Set(['listed', 'mediated', 'indexed', 'own']);
 
+// Setters of these interfaces have the same rule, which page/contact.js finds by the interface.
+const elements = await readFile(here('../src/page/elements.js'), 'utf8');
+const RUNNING = new Set(elements.match(/RUNNING = ([^;]+);/)[1].match(/\w+(?=[ '])/g));
+if (!RUNNING.has('HTMLScriptElement') || !RUNNING.has('HTMLPortalElement')) throw new Error('RUNNING was not read');
+
 const rows = new Map();
 function add(key, behaviour, holder) {
   const row = rows.get(key) ?? new Map();
@@ -60,6 +65,7 @@ for (const [path, behaviour] of decisions) {
   const holders = review.holders[path] ?? review.holders[type] ?? (includers.get(type) ?? [type]);
   for (const holder of holders) {
     if (known.type === 'constructor') add(type, behaviour, '*');
+    else if (known.type === 'attribute' && behaviour === 'reflect' && RUNNING.has(holder)) continue;
     else if (known.type === 'attribute') add(`set ${member}`, behaviour, holder);
     else add(member, behaviour, known.isStatic ? `!${holder}` : holder);
   }
