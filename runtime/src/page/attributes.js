@@ -17,6 +17,7 @@ const HARMLESS_ON_FRAMES = words(
 );
 // What takes something away from a frame, where it has not been there before.
 const RESTRICTING = words('sandbox csp credentialless');
+const ANIMATIONS = words('animate set animatemotion animatetransform');
 const ANIMATED = words('values to from by');
 const PRAGMAS = words('content-type content-language default-style x-ua-compatible');
 const LOADS_AS_MEDIA = words('image feimage link');
@@ -53,7 +54,7 @@ export const judgeAttribute = (tag, attribute, value, isNew) => {
   if (tag === 'base' || name === 'srcdoc') deny('dom-script-injection');
   if (name === 'http-equiv' && !PRAGMAS[lower(value)]) deny('dom-script-injection');
   if (name === 'attributename') judgeAnimated(value);
-  if (ANIMATED[name]) judgeAnimatedValues(value);
+  if (ANIMATED[name] && (tag === '' || ANIMATIONS[tag])) judgeAnimatedValues(value);
   if (LINK[name]) judgeUrl(value, LOADS_AS_MEDIA[tag] ? 'media' : tag === '' ? 'frame' : 'link');
   else if (MEDIA[name]) judgeUrl(value, tag === '' ? 'frame' : 'media');
   else if (!TEXT[name]) judgeAnyValue(value);
