@@ -7,7 +7,7 @@ import {
   templateContent, XHTML,
 } from './dom.js';
 import { at, includes, lower, string, stringOrEmpty } from './text.js';
-import { beside, guarded, isAlive, isScriptNode, isTemplate, judgeMarkup, parsed, written } from './trees.js';
+import { guarded, isAlive, isScriptNode, isTemplate, judgeMarkup, parsed, withPresent, written } from './trees.js';
 
 /** The element that markup next to a node is parsed in: HTML's fragment parser takes `body` where there is none. */
 const contextOf = (node) =>
@@ -28,7 +28,7 @@ const content = (self, markup, real) => {
     judgeMarkup(markup);
     apply(real, self, [markup]);
   } else if (!includes(markup, '<')) apply(real, self, [markup]);
-  else fill(self, beside(self, markup, () => parsed(markup, likeOf(self))));
+  else fill(self, withPresent(self, markup, () => parsed(markup, likeOf(self))));
 };
 
 /** The element in which the markup of `self` is parsed: for a shadow root, its host. */

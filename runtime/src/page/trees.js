@@ -44,7 +44,7 @@ const RUNS = /<(?:script|object|embed|frame|base|meta|link)|[^a-z\d-]on|srcdoc|s
  * Judge, with `judge`, markup for the content of `element`. Where it holds the content that is there now, as `e.innerHTML += markup`
  * does, elements that are there now may be made again. Scripts of such markup never run (HTML §8.5.4, fragment parsing).
  */
-export const beside = (element, markup, judge) => {
+export const withPresent = (element, markup, judge) => {
   if (kindOf(element) !== ELEMENT || ownerDocument(element) !== home || isNested() || apply(regexpExec, RUNS, [markup]) === null) return judge();
   const now = readInnerHTML(element);
   if (now === '' || !includes(markup, now)) return judge();
