@@ -8,4 +8,4 @@ const Iterator = isForged('Iterator') ? undefined : G.Iterator;
 export const { fromCharCode } = StringCtor;
 export const TypedArray = getPrototypeOf(Uint8Array);
 
-export const { from: iteratorFrom, concat: iteratorConcat, zip: iteratorZip, prototype: { map: mapIterator } } = typeof Iterator === 'function' ? Iterator : { prototype: {} };
+export const { from: iteratorFrom, concat: iteratorConcat, prototype: { map: mapIterator } } = typeof Iterator === 'function' ? Iterator : { prototype: {} };

@@ -36,11 +36,21 @@ const promise = (args, newTarget, real) => {
   return construct(real, [ofTheEngine ? inner : settling(executor)], newTarget);
 };
 
+/** What `zip` gives: QuickJS makes its methods anew for each iterator. */
+const stepping = (iterator) => {
+  for (let i = 0; i < 2; i++) {
+    const method = ownDescriptor(iterator, i ? 'next' : 'return')?.value;
+    if (typeof method === 'function' && !own(method)) listed(method);
+  }
+  return iterator;
+};
+
 export const iteration = {
   '': { Promise: { construct: promise } },
   // SetterThatIgnoresPrototypeProperties (§7.3.34) defines a property of whatever it is called on.
   '%IteratorPrototype%': { 'set constructor': defines, 'set @@toStringTag': defines },
   Iterator: {
+    zip: (self, args, real) => stepping(apply(real, undefined, args)),
     // Values become properties under names that the payload chooses.
     zipKeyed(self, args, real) {
       const given = at(args, 0);
@@ -53,7 +63,7 @@ export const iteration = {
         const x = v(given[keys[i]]);
         createDataProperty(safe, keys[i], isObject(x) ? apply(mapIterator, apply(iteratorFrom, undefined, [x]), [v]) : x);
       }
-      return apply(real, undefined, args.length > 1 ? [safe, args[1]] : [safe]);
+      return stepping(apply(real, undefined, args.length > 1 ? [safe, args[1]] : [safe]));
     },
   },
   Promise: {

@@ -3,7 +3,7 @@
 import { apply, ArrayIteratorPrototype, createDataProperty, FunctionPrototype, G, getPrototypeOf, hasOwn, includes, isObject, iteratorSymbol, ownDescriptor, ownKeys,
   split, symbols } from '../natives.js';
 import { isForged } from '../shared.js';
-import { iteratorConcat, iteratorFrom, iteratorZip, mapIterator } from './captured.js';
+import { iteratorConcat, iteratorFrom, mapIterator } from './captured.js';
 
 /** The value of an own data property. */
 export const valueOf = (o, key) => {
@@ -26,9 +26,8 @@ if (iteratorFrom) {
   createDataProperty(hidden, hidden.length, getPrototypeOf(apply(mapIterator, [][iteratorSymbol](), [() => 0])));
   createDataProperty(hidden, hidden.length, getPrototypeOf(iteratorFrom({ next() {} })));
 }
-// QuickJS gives each of these a prototype of its own.
+// QuickJS gives it a prototype of its own.
 if (iteratorConcat) createDataProperty(hidden, hidden.length, getPrototypeOf(iteratorConcat()));
-if (iteratorZip) createDataProperty(hidden, hidden.length, getPrototypeOf(iteratorZip([])));
 const paths = { __proto__: null, 0: 'Function.prototype', 6: '%IteratorPrototype%', 13: '%TypedArray%' };
 
 /** Call `visit` with each of them. */
