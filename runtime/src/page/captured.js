@@ -2,7 +2,7 @@
  * The DOM's natives, each found once for a realm. Where the run-time was put into a page before its scripts, they are found
  * then, and are the engine's own; otherwise when a rule first needs them, so that the start touches no interface.
  */
-import { G, getPrototypeOf, isNative, ownDescriptor } from '../natives.js';
+import { apply, functionToString, G, getPrototypeOf, includes, isNative, ownDescriptor } from '../natives.js';
 
 const property = ownDescriptor(G, 'document');
 
@@ -44,9 +44,9 @@ export const readProtocol = reader('protocol');
 export const readPath = reader('pathname');
 export const readLocation = readDocument === undefined ? undefined : ownDescriptor(G, 'location')?.get;
 
-/** The window's own function: what a page has put in its place is no native. */
+/** The window's own function: what a page has put in its place, bound functions too, has another text. */
 const styleReader = readDocument === undefined ? undefined : ownDescriptor(G, 'getComputedStyle')?.value;
-export const readStyle = isNative(styleReader) ? styleReader : undefined;
+export const readStyle = isNative(styleReader) && apply(includes, apply(functionToString, styleReader, []), ['getComputedStyle()']) ? styleReader : undefined;
 
 const RealBlob = ownDescriptor(G, 'Blob')?.value;
 export const blobType = isNative(RealBlob) ? ownDescriptor(RealBlob.prototype, 'type')?.get : undefined;
