@@ -98,6 +98,7 @@ class Escapes:
         elif unit is not None and target.kind == "generator":
             self._iteration.generator_resume(target, V_UNKNOWN)
         elif unit is not None and target.kind == "function":
+            dataflow.write(self._store.escaped_functions, of(target))
             previous, dataflow.unit = dataflow.unit, unit
             self._store.patches.readers[target] = None
             doubtful = not _DOUBTS.isdisjoint(self._store.patches.properties)

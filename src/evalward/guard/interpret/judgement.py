@@ -126,9 +126,8 @@ class Judgement:
             ):
                 note = f"what may be a function constructor {flow.value}"
                 self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
-            elif self._strict and (
-                (flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS)
-                or (flow in _GIVEN_AWAY and atom in _ANSWERED)
+            elif (self._strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS) or (
+                flow in _GIVEN_AWAY and atom in _ANSWERED
             ):
                 self._findings.report(
                     function_constructor.LABEL,

@@ -35,6 +35,7 @@ class ObjectStore:
 
     ``patches`` holds what the payload put in place of standard functions, and the doubts about the standard library
     that its code raises (``expect_…``). ``methods`` holds the names of the functions that escape by their prototypes.
+    ``escaped_functions`` is the register of the functions that other code may have got hold of.
     """
 
     def __init__(self, dataflow: Dataflow) -> None:
@@ -43,6 +44,7 @@ class ObjectStore:
         self.patches = HeapObject("object", -2)
         self.methods = HeapObject("object", -3)
         self.global_object = HeapObject("object", -1)
+        self.escaped_functions = dataflow.add_register()
 
     def release(self) -> None:
         """Break the reference cycles of the objects, so that reference counting frees them at once."""

@@ -9,6 +9,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
     CONSTRUCTOR_OF_DATA,
+    DECODED_STRING,
     FUNCTION_FROM_TEXT,
     HOST_HELD_TEXT,
     NEVER_CALLABLE,
@@ -32,6 +33,7 @@ from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.conditions import UNMODELLED_CLASSES
 from evalward.guard.interpret.dataflow import MAX_DEPTH
+from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +49,20 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.run_state import RunState
 
+_MAX_LISTED = 64  # arguments that are looked into
 _FUNCTION = "Function.prototype"
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
+
+
+def _names_constructor(values: Sequence[Value]) -> bool:
+    """Whether arguments hold a name by which a function gives ``Function``, or a function and what may spell that."""
+    inside = [atom for value in values for atom in value]
+    for atom in inside[:_MAX_LISTED]:
+        if isinstance(atom, HeapObject) and atom.kind == "array":
+            inside.extend(atom.contents())  # a path
+    return "constructor" in inside or (
+        DECODED_STRING in inside and any(isinstance(atom, HeapObject) and atom.callable for atom in inside)
+    )
 
 
 class Calls:
@@ -76,6 +90,7 @@ class Calls:
         self._iteration = iteration
         self._ordinary_calls = ordinary_calls
         self._known_calls = known_calls
+        self._answering = False
 
     def call(
         self, callee: Value, this: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM
@@ -175,15 +190,30 @@ class Calls:
             self._tell(args, span)
             texts |= of(HOST_HELD_TEXT)
         if atom is TAINTED_DATA:
-            return texts | of(TAINTED_DATA, UNKNOWN)
+            return texts | of(TAINTED_DATA, UNKNOWN) | self._answer(args, rest, span)
         # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
         copied = atom is CONSTRUCTOR_OF_DATA and not (texts if constructing else any(args) or rest)
         # Without a text, Function makes a function that does nothing: `new x.constructor()`, `table[row][column]()`.
         copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
         if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
-            return texts | V_UNKNOWN
+            return texts | V_UNKNOWN | self._answer(args, rest, span)
         self._findings.origin(FUNCTION_FROM_TEXT, atom, "a call that may build a function from text", span)
         return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
+
+    def _answer(self, args: Sequence[Value], rest: Value, span: Span) -> Value:
+        """Return the capabilities that an unknown callee makes of a name, if it is a function of the payload.
+
+        The host may have kept ``(x, k) => x[k]``, and hand it back (guard.md §7).
+        """
+        if self._answering or not _names_constructor((*args, rest)):
+            return BOTTOM
+        self._answering = True
+        try:
+            kept = objects_of(self._dataflow.read(self._store.escaped_functions))
+            made = self.call(kept, V_UNKNOWN, args, span, rest)
+        finally:
+            self._answering = False
+        return frozenset(atom for atom in made if type(atom) is Known or atom in MAYBE_CONSTRUCTORS)
 
     def _tell(self, args: Sequence[Value], span: Span) -> None:
         """Call the payload's callbacks with a value that may hold the texts passed in the same call."""

@@ -102,6 +102,10 @@ _THROUGH_TRAPS = frozenset(
     }.items()
     for name in names.split()
 )
+_COUNTED = "lastIndex"
+# `[Symbol.iterator]` of the collections is modelled as that of arrays.
+_LISTING = "Array.prototype.values"
+_LISTED = frozenset({"map", "set", "iterator", "generator"})
 _NEW_TARGET = 2  # the argument of `Reflect.construct`
 _SLOTS = frozenset({"source", "flags"})  # of a regular expression that nothing changed
 
@@ -173,6 +177,8 @@ class Conditions:
         target.readers[self._dataflow.reader] = None
         if target.kind == "proxy" and path in _WRITE_THROUGH:
             return True
+        if path == _LISTING and target.kind in _LISTED:
+            return not self._overrides(target, _CONSULTED["Iterator"])
         if target.kind not in _KINDS[owner]:
             return path in _BRANDED or self._is_plain_list(target, owner)
         if owner in _GIVE_THEIR_RECEIVER:
@@ -212,8 +218,11 @@ class Conditions:
             current = pending.pop()
             current.readers[self._dataflow.reader] = None
             own = consulted - _SLOTS if current.kind == "regexp" else consulted
-            if not own.isdisjoint(current.properties) or not own.isdisjoint(current.getters):
+            if not own.isdisjoint(current.getters):
                 return True
+            for name in own.intersection(current.properties):
+                if name != _COUNTED or objects_of(current.properties[name]):  # `re.lastIndex = 0` is a number
+                    return True
             parents = objects_of(current.prototype) - seen
             seen |= parents
             pending.extend(parents)
