@@ -25,6 +25,10 @@ VERDICTS = [
     (["-e", "arg.constructor?.name", "--target", "renderer"], None),
     (["-e", "globalThis['pro'+'cess']['ex'+'it']()", "--profile", "seed"], None),
     (["-e", "const f = Function; f('1')()", "--profile", "seed"], None),
+    # Names that no label can have; a lone surrogate is not even JSON.
+    (["-e", "process['<b>']()"], "process.<member>"),
+    (["-e", "process['\\ud800']()"], "process.<member>"),
+    (["-e", "process[`a b`.repeat(9)].x"], "process.<member>"),
     (["-e", "theApp['ex' + 'it'](0)", "--bind", "theApp=electron.app"], "electron-lifecycle"),
 ]
 USAGE = [

@@ -40,7 +40,7 @@ class Findings:
         """Record where an atom first occurs."""
         if atom not in self.origins:
             before = self.origins.get(parent, ()) if parent is not None else ()
-            self.origins[atom] = (*before, Step(note, span))[-8:]
+            self.origins[atom] = (*before, Step(_encodable(note), span))[-8:]
 
     def report(
         self, construct: str, rank: Rank, span: Span, atom: Atom | None = None, note: str = ""
@@ -51,11 +51,16 @@ class Findings:
         key = (construct, rank, span)
         trace = self.origins.get(atom, ()) if atom is not None else ()
         if note:
-            trace = (*trace, Step(note, span))
+            trace = (*trace, Step(_encodable(note), span))
         known = self.uses.get(key)
         # Several traces may lead to one use. The longest is kept: the result must not depend on the order of a set.
         if known is None or (-len(trace), _notes(trace)) < (-len(known.trace), _notes(known.trace)):
             self.uses[key] = Use(construct, rank, span, trace)
+
+
+def _encodable(note: str) -> str:
+    """Return ``note`` with lone surrogates as escapes: a name of the payload may have some, and no reply can."""
+    return note if note.isascii() else note.encode("utf-8", "backslashreplace").decode()
 
 
 def _notes(trace: tuple[Step, ...]) -> list[tuple[int, str]]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue.denied_data import INSIDE
-from evalward.guard.constructs import constructor_chain, function_constructor, nested_evaluation
+from evalward.guard.constructs import (
+    constructor_chain,
+    function_constructor,
+    nested_evaluation,
+    process_member,
+)
+from evalward.guard.constructs.labels import is_known_label
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ANY_STRING,
@@ -208,9 +214,8 @@ class Catalogued:
             case "deny" if self._denied_reads.allowed_read(atom.path, name):
                 return of(ANY_STRING)
             case "deny":
-                made = known(
-                    f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path
-                )
+                path = f"{atom.path}.{name}"
+                made = known(path, _process_label(path) if atom.path == "process" else atom.path)
                 self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", span)
                 self._denied_reads.read_denied_data(made, span)
                 return of(made)
@@ -270,3 +275,11 @@ class Catalogued:
         result = self._global_object.properties.get(name, BOTTOM)
         register = self._lowered.global_registers.get(name)
         return join(result, self._dataflow.read(register)) if register is not None else result
+
+
+def _process_label(path: str) -> str:
+    """Return the label of a member of `process`: that of the family for a name that no label can have.
+
+    Such a name may be any text, also one that no reply or record can carry.
+    """
+    return path if is_known_label(path) else process_member.LABEL
