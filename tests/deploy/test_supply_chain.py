@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from deployment_files import DEPLOY, ROOT
 
-LOCKS = ["requirements.lock", "requirements-build.lock"]
+LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-extras.lock"]
 SBOM = DEPLOY / "image" / "sbom.py"
 PAGE = (ROOT / "docs" / "how-to" / "supply-chain.md").read_text(encoding="utf-8")
 STATUS = """Package: libc6

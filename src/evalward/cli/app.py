@@ -30,6 +30,7 @@ class _Commands(LazyGroup):
         "eval": "evalward.cli.eval:eval_command",
         "audit": "evalward.cli.audit:app",
         "lsp": "evalward.cli.lsp:lsp",
+        "playground": "evalward.cli.playground:playground",
         "oracle": "evalward.cli.oracle:oracle",
         "fuzz": "evalward.cli.fuzz:fuzz",
         "fuzz-syntax": "evalward.cli.fuzz_syntax:fuzz_syntax",

@@ -6,6 +6,8 @@ import re
 from bisect import bisect_right
 from typing import Final, NamedTuple
 
+from evalward.utf16 import utf16_length
+
 _LINE_END: Final = re.compile("\r\n|\n|\r")  # LSP 3.17, "Text Documents": not U+2028
 
 
@@ -48,11 +50,6 @@ class Lines:
         """The first line, for what concerns the whole text."""
         end = self._begins[1] if len(self._begins) > 1 else len(self.text)
         return self.span(0, len(self.text[:end].rstrip("\r\n")))
-
-
-def utf16_length(text: str) -> int:
-    """Return the length of ``text`` in UTF-16 code units."""
-    return len(text) + sum(ord(char) > 0xFFFF for char in text)  # noqa: PLR2004 - the basic plane
 
 
 def code_points(code: bytes, byte_offset: int) -> int:
