@@ -9,6 +9,7 @@ import { isPlain } from './results.js';
 import { spread } from './tables.js';
 import { isInertType, isMarkupType } from './types.js';
 
+const TOKEN = /^[!#$%&'*+.^_`|~a-z0-9-]+$/;
 const CHARSET = /^[^;]*(?:;\s*charset\s*=\s*"?(?:utf-?8|us-ascii|iso-8859-1|windows-1252)"?)?\s*;?\s*$/;
 // Files whose type the driver takes from their name, as one that runs nothing.
 const FILE = /\.(?:json|css|csv|txt|png|jpe?g|gif|webp|avif|ico|bmp|woff2?|ttf|otf|mp[34]|webm|ogg|wav)$/;
@@ -68,7 +69,8 @@ export function judgedAnswer(options, real) {
   } else if (body !== undefined && body.text !== '') {
     judgeContent(body.text, type === undefined ? '' : essence(type), type === undefined);
     if (get(options, 'json') === undefined) changed.body = body.value;
-    else changed.json = dataOfText(body.text);
+    // The driver converts it again. What is JSON all the same needs no second look.
+    else if (!isInertType(essence(type))) changed.json = dataOfText(body.text);
   }
   // Nothing but a script is run as a script then.
   const isCode = file !== undefined || isOriginal && type !== response.type || body !== undefined && body.text !== '' && !isJson(body.text);
@@ -98,7 +100,7 @@ function withChanges(options, changed) {
 
 const plainOption = (key, options) => {
   const value = get(options, key);
-  return key === 'response' || key === 'headers' ? value : plainValue(value);
+  return key === 'response' || key === 'headers' || key === 'json' ? value : plainValue(value);
 };
 
 /** An answer of the site's, with its type and headers, and whether it is the one to the same request. */
@@ -121,6 +123,7 @@ function headersOf(given, response) {
   const names = ownKeys(from);
   for (let i = 0; i < names.length; i++) {
     const name = lowerCase(names[i]);
+    if (match(TOKEN, name) === null) refuse();
     const value = valueOfHeader(get(from, names[i]));
     if (MOVING[name] === true && !(response !== undefined && response.isSame && get(response.headers, name) === value)) refuse();
     createDataProperty(made, name, value);

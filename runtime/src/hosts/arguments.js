@@ -108,7 +108,8 @@ function behindFacade(x, facts, isSent) {
   if (facts.table.others !== '') deny(labelOf(x) || facts.family);
   const { path, instance, result } = facts.table;
   const isFunction = typeof x === 'function';
-  if (isSent && REFERENCES[path] !== true) return path === '' && !isFunction ? undefined : deny(facts.family, 'a host\'s object is no data');
+  if (isSent && path !== '' && REFERENCES[path] !== true) deny(facts.family, 'a host\'s object is no data');
+  if (isSent && path === '' && !isFunction) return undefined;
   // The host would call its own function with what the payload chooses, or give it back as a part of the payload's data.
   return isFunction && (path === '' || instance !== undefined || result !== undefined) ? x : facts.real;
 }
