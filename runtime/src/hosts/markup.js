@@ -19,7 +19,8 @@ const ELEMENTS = spread(
   true, create(null),
 );
 const TAG = /^<\/?([a-z][a-z0-9-]*)(?=[\s\/>])/;
-const CUSTOM = /^(?:fe[a-z]+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+)$/;
+// No element that runs something has a name of one letter or two.
+const CUSTOM = /^(?:[a-z][a-z0-9]?|fe[a-z]+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+)$/;
 // What begins with `<` and is neither a tag nor anything that a parser of XML takes for one.
 const PASSED = /^<(?:!--|!doctype\s[^<>\[\]]*>|!\[endif\]-->|\?xml\s+version="1\.[01]"(?:\s+encoding="utf-8")?(?:\s+standalone="(?:yes|no)")?\s*\?>|[\s\d=<>&;,.()\[\]|+*%$#@~^"'`{}\\-])/;
 // A description of the document: without `http-equiv`, which may send the page elsewhere.
