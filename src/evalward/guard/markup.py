@@ -103,6 +103,11 @@ _XML_SCRIPT: Final = re.compile(
 # An escape character switches to another character set (ISO 2022), a NUL is half of a UTF-16 letter.
 _OTHER_ENCODING: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _MIN_SCHEME: Final = 2
+_WHOLE: Final = re.compile(
+    r"(?:[^<]|</?(?!(?:script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|plaintext|template|svg|math"
+    r"|select|frameset)\b)[a-z][a-z0-9]*(?:\s+[a-z][\w-]*(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[\w./#:-]+))?)*\s*/?>)*",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 def is_active(text: str, *, cut_off: bool = False) -> bool:
@@ -150,6 +155,14 @@ def _is_inert_attribute(element: str, name: str, value: str, url: re.Pattern[str
     return name in _INERT_ATTRIBUTES[element] and (
         name not in {"src", "href"} or url.match(value) is not None
     )
+
+
+def is_whole(text: str) -> bool:
+    """Whether a reader of markup is between elements after ``text``, so that what follows begins anew.
+
+    A text with an element whose content is no markup (``style``, ``textarea``), or with a comment, is not.
+    """
+    return _WHOLE.fullmatch(text) is not None
 
 
 def is_scripted(text: str) -> bool:

@@ -218,6 +218,7 @@ def _findings(
         env_names=rules.env_names,
         process_reads=rules.process_reads,
         cleared=cleared,
+        alone=target is Target.SANDBOX and Shape.MODULE not in shapes,
     )
     interpreter = Interpreter(surroundings, TRANSFER)
     found = interpreter.machine.findings

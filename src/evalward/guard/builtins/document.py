@@ -19,7 +19,9 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.flow import Flow
+from evalward.guard.interpret.named_elements import UNNAMED_ELEMENT
 from evalward.guard.interpret.objects.page_sinks import INJECTION
+from evalward.guard.markup import is_active, is_whole
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -31,6 +33,11 @@ _SCRIPTS = frozenset({"script", "svg:script"})
 
 
 def _write(machine: Machine, call: Call) -> Value:
+    """``document.write``: markup that the page reads together with what was written before and comes after."""
+    texts = machine.to_string(call.all(), call.span)
+    if all(type(text) is str and is_whole(text) and not is_active(text) for text in texts):
+        machine.sink("html", texts, call.span)
+        return V_UNDEFINED
     machine.report(INJECTION, Rank.USED, call.span, None, "text is written into the document")
     return V_UNDEFINED
 
@@ -106,13 +113,15 @@ def _create_element(machine: Machine, call: Call) -> Value:
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
                 machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
+        elif atom is TAINTED_STRING and not machine.strict:
+            machine.name_element(call.span)
         elif atom in _OUTSIDE or machine.strict:
             machine.report(
                 INJECTION,
                 Rank.BY_KEY,
                 call.span,
                 None,
-                "an element is made whose name cannot be resolved",
+                UNNAMED_ELEMENT,
             )
     return _ELEMENT
 
@@ -239,7 +248,7 @@ TRANSFER: dict[str, Transfer] = {
     "Element.toggleAttribute": _toggle_attribute,
     **{
         f"setter {kind}": _setter
-        for kind in ("html", "script", "url", "value", "scheme", "handler", "navigate")
+        for kind in ("html", "script", "document", "url", "value", "scheme", "handler", "navigate")
     },
     "DOMParser.prototype.parseFromString": _parse_markup,
 }

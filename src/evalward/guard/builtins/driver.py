@@ -237,6 +237,18 @@ def _fulfill(machine: Machine, call: Call) -> Value:
     return machine.materialize("promise:undefined", call.span.start)
 
 
+def _add_script(machine: Machine, call: Call) -> Value:
+    """``addInitScript``: the page runs a function before its own scripts; text and files are denied."""
+    for atom in call.arg(0):
+        if not (isinstance(atom, HeapObject) and atom.kind == "function" and atom.callable):
+            note = f"`{call.path}` is called"
+            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
+            machine.leak(call.all(), Flow.ARGUMENT, call.span)
+            return machine.materialize("promise:undefined", call.span.start)
+    _evaluate(machine, call)
+    return machine.materialize("promise:undefined", call.span.start)
+
+
 _PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp", "playwright.handle")
 _EVALUATORS = (
     "evaluate",
@@ -250,6 +262,10 @@ _EVALUATORS = (
 )
 
 TRANSFER: dict[str, Transfer] = {
+    **{
+        f"playwright.{owner}": _add_script
+        for owner in ("page.addInitScript", "page.evaluateOnNewDocument", "context.addInitScript")
+    },
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
     **{
         f"playwright.{owner}.{name}": _expose

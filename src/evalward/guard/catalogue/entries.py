@@ -41,6 +41,8 @@ _PAGE_METHODS = (
     "waitForFunction",
     "executeScript",
     "executeAsyncScript",
+    "addInitScript",
+    "evaluateOnNewDocument",
     "setContent",
     "goto",
 )
@@ -49,8 +51,6 @@ _EVALUATING_METHODS = (
     "executeJavaScript",
     "executeJavaScriptInIsolatedWorld",
     "debugger",
-    "addInitScript",
-    "evaluateOnNewDocument",
     "addScriptTag",
     "addPreloadScript",
     "newCDPSession",

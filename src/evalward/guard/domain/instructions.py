@@ -134,6 +134,7 @@ class Lowered:
 
     ``source`` is the text that was lowered, ``units`` are its functions, the top level first. ``constants`` are the
     registers that hold a value from the start.
+    ``appended`` are the registers of sums that `x.innerHTML += 'constant'` writes, with the constant's.
     ``supers`` are the registers that hold ``super``, with the unit whose ``this`` goes with each. ``classes`` says
     whether the text has a word for classes or prototypes. ``closed`` are keys that are written out, so that nothing
     changes them; ``listed`` are keys that name a property of what is read by them, with what that rests on
@@ -146,6 +147,7 @@ class Lowered:
     constants: Mapping[int, Value]
     references: tuple[Reference, ...]
     supers: Mapping[int, UnitIndex]
+    appended: Mapping[int, int]
     classes: bool
     closed: frozenset[int]
     listed: Mapping[int, int]

@@ -288,6 +288,7 @@ class Composition:
         self.set_attribute = sinks.set_attribute
         self.tell_thrown = sinks.tell_thrown
         self.click = findings.click
+        self.name_element = findings.name_element
         self.change = judgement.change
 
     def release(self) -> None:

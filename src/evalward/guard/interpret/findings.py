@@ -17,8 +17,9 @@ class Findings:
     """Uses, and places in the wrapped source as pairs of offsets.
 
     ``polluted`` are writes through what an outside key selects, ``selecting`` the reads that select it, ``checked``
-    those of them whose key turns out to be checked. ``clicked`` are the items of an application's menu. ``key_checks``
-    says where the payload checks a key, and which argument that is, counted from the last one. ``outside`` says that a
+    those of them whose key turns out to be checked. ``clicked`` are the items of an application's menu, ``named`` the
+    elements whose name comes from outside. ``uncalled``: what runs now is called by nothing. ``key_checks`` says
+    where the payload checks a key, and which argument that is, counted from the last one. ``outside`` says that a
     built-in function was called outside the conditions of its model.
     """
 
@@ -29,8 +30,14 @@ class Findings:
         self.selecting: set[Span] = set()
         self.checked: frozenset[Span] = frozenset()
         self.clicked: set[Span] = set()
+        self.uncalled = False
+        self.named: set[Span] = set()
         self.key_checks: dict[Span, int] = {}
         self.outside = False
+
+    def name_element(self, span: Span) -> None:
+        """Note an element whose name comes from outside."""
+        self.named.add(span)
 
     def click(self, span: Span) -> None:
         """Note a handler of an item of an application's menu."""

@@ -27,6 +27,8 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.composition import Composition
 from evalward.guard.interpret.key_checks import KeyChecks
+from evalward.guard.interpret.named_elements import UNNAMED_ELEMENT, only_placed
+from evalward.guard.interpret.objects.page_sinks import INJECTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +61,7 @@ class Interpreter:
         machine.execution.drain()
         self._call_implicitly()
         waiting = machine.dataflow.units
+        findings.uncalled = self._surroundings.alone
         while waiting:
             # The last one first: it calls those before it, which then need no call of their own.
             functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
@@ -82,6 +85,9 @@ class Interpreter:
                     None,
                     "a menu item may have the role `quit`",
                 )
+        if findings.named and not only_placed(machine.dataflow.units):
+            for span in findings.named:
+                findings.report(INJECTION, Rank.BY_KEY, span, None, UNNAMED_ELEMENT)
         if findings.polluted and findings.key_checks and not self._surroundings.cleared:
             findings.checked = KeyChecks(machine.lowered, machine.dataflow, machine.store, findings).cleared()
         if findings.polluted and not findings.checked:

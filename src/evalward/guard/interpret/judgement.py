@@ -126,7 +126,7 @@ class Judgement:
             ):
                 note = f"what may be a function constructor {flow.value}"
                 self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
-            elif (self._strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS) or (
+            elif (self._is_strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS) or (
                 flow in _GIVEN_AWAY and atom in _ANSWERED
             ):
                 self._findings.report(
@@ -136,6 +136,11 @@ class Judgement:
                     atom,
                     f"what may be a function constructor {flow.value}",
                 )
+
+    @property
+    def _is_strict(self) -> bool:
+        """Whether what is not proven counts: not in code that nothing calls, where no other code could call it."""
+        return self._strict and not self._findings.uncalled
 
     def _names_are_secret(self, atom: Known) -> bool:
         return self._catalogue.denied_data.has_secret_names(atom.path)
@@ -175,7 +180,7 @@ class Judgement:
 
     def unresolved(self, atom: Atom, span: Span) -> None:
         """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
-        if self._strict and atom in {
+        if self._is_strict and atom in {
             UNKNOWN,
             UNKNOWN_CONSTRUCTOR,
             UNKNOWN_NESTED_DATA,

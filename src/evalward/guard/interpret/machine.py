@@ -267,6 +267,10 @@ class Reports(Protocol):
         """Report a change of an object of `process`, of which a payload may only read; say whether it is one."""
         ...
 
+    def name_element(self, span: Span) -> None:
+        """Note an element whose name comes from outside."""
+        ...
+
     def click(self, span: Span) -> None:
         """Note a handler of an item of an application's menu."""
         ...

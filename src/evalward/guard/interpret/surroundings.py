@@ -24,7 +24,8 @@ class Surroundings:
     names that the sink binds, ``modules`` those that neither the payload nor the sink binds. ``parameters``,
     ``receiver`` and ``rest`` are what the sink calls the payload's value with, on, and what further arguments may be;
     ``parameters`` is None where it calls nothing. ``cleared`` are the reads, as pairs of offsets, whose key a previous
-    run found to be checked.
+    run found to be checked. ``alone`` says that no other code runs in the realm, before or after: what nothing in the
+    payload calls does not run.
     """
 
     lowered: Lowered
@@ -42,3 +43,4 @@ class Surroundings:
     env_names: frozenset[str] = frozenset()
     process_reads: frozenset[str] = frozenset()
     cleared: frozenset[Span] = frozenset()
+    alone: bool = False

@@ -112,6 +112,7 @@ class LoweredDraft:
     """
 
     __slots__ = (
+        "appended",
         "classes",
         "closed",
         "constants",
@@ -132,6 +133,7 @@ class LoweredDraft:
         self.constants: dict[int, Value] = {}
         self.references: list[Reference] = []
         self.supers: dict[int, UnitIndex] = {}
+        self.appended: dict[int, int] = {}
         self.classes = classes
         self.closed: set[int] = set()
         self.listed: dict[int, int] = {}
@@ -147,6 +149,7 @@ class LoweredDraft:
             constants=self.constants,
             references=tuple(self.references),
             supers=self.supers,
+            appended=self.appended,
             classes=self.classes,
             closed=frozenset(self.closed),
             listed=self.listed,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _MEMBER = kinds("member_expression")
 _IDENTIFIER = kinds("identifier")
+_STRING = kinds("string")
 _PRIVATE = kinds("private_property_identifier")
 
 
@@ -130,6 +131,8 @@ def _lower_augmented_assignment_expression(lowering: Lowering, node: Node) -> Wo
         old = yield lowering.lower(left)
     value = yield lowering.lower(right)
     new = build.emit(Op.BINARY, node, operator.type[:-1], old, value)
+    if key == "innerHTML" and operator.type == "+=" and right.kind_id in _STRING:
+        build.lowered.appended[new] = value
     if owner is not None:
         build.emit(Op.SET, node, owner, key, new)
     else:

@@ -24,6 +24,7 @@ from evalward.guard.domain.atoms import (
     Known,
     Primitive,
     Value,
+    known,
     of,
 )
 from evalward.guard.domain.call import Call
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _MAX_LISTED = 64  # arguments that are looked into
 _FUNCTION = "Function.prototype"
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
+_WINDOW_OF_JQUERY: Value = of(known("jQueryWindow"))
 
 
 def _names_constructor(values: Sequence[Value]) -> bool:
@@ -177,11 +179,14 @@ class Calls:
         self._judgement.use(of(atom), Flow.CALL, span)
         if isinstance(atom, Host) and atom.path in UNMODELLED_CLASSES:
             self._findings.outside = True
+        texts = wrapped = BOTTOM
+        if isinstance(atom, Host) and atom.path in _ELEMENT_MAKERS and args:
+            windows = frozenset(each for each in args[0] if type(each) is Known and each.path == "globalThis")
+            if windows:  # `$(this)`: jQuery keeps it, and gives it back
+                args, wrapped = (args[0] - windows, *args[1:]), _WINDOW_OF_JQUERY
+            self._sinks.sink("html", args[0], span, certain=False)
         for value in (*args, rest):
             self._judgement.leak(value, Flow.ARGUMENT, span)
-        texts: Value = BOTTOM
-        if isinstance(atom, Host) and atom.path in _ELEMENT_MAKERS and args:
-            self._sinks.sink("html", args[0], span, certain=False)
         if not isinstance(atom, Host):
             texts = self._held.hold((*args, rest), 0)
         elif not self._held.asked(atom.path):
@@ -196,7 +201,7 @@ class Calls:
         # Without a text, Function makes a function that does nothing: `new x.constructor()`, `table[row][column]()`.
         copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
         if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
-            return texts | V_UNKNOWN | self._answer(args, rest, span)
+            return texts | wrapped | V_UNKNOWN | self._answer(args, rest, span)
         self._findings.origin(FUNCTION_FROM_TEXT, atom, "a call that may build a function from text", span)
         return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
 

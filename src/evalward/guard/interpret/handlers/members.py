@@ -117,6 +117,12 @@ class Members:
             names = of(key) if type(key) is str else self._values[key]
             self._writes.set_through_super(self._values[instruction[2]], owner, names, value, instruction[5])
         elif type(key) is str:
+            added = self._lowered.appended.get(instruction[4])
+            if added is not None:
+                # What the page has stays what it is: only what is added to it is new markup.
+                elements = frozenset(atom for atom in owner if type(atom) is Known)
+                self._writes.set(elements, key, self._values[added], instruction[5])
+                owner -= elements
             self._writes.set(owner, key, value, instruction[5])
         else:
             self._writes.set_computed(owner, self._values[key], value, instruction[5])

@@ -94,7 +94,7 @@ class PageSinks:
         constants = [atom for atom in value if type(atom) is str]
         resolved = len(constants) == len(value)
         match kind:
-            case "html" | "script":
+            case "html" | "script" | "document":
                 if (
                     any(is_active(text) or (kind == "script" and text) for text in constants)
                     or ACTIVE_MARKUP in value
@@ -104,7 +104,7 @@ class PageSinks:
                     self._findings.report(
                         INJECTION, Rank.BY_KEY, span, None, "the payload decodes the markup itself"
                     )
-                elif not resolved and certain and (self._strict or kind == "script"):
+                elif not resolved and certain and (self._strict or kind != "html"):
                     self._findings.report(INJECTION, Rank.BY_KEY, span, None, "the markup cannot be resolved")
             case "attribute":
                 if any(is_active(text) for text in constants):
@@ -220,7 +220,7 @@ class PageSinks:
                         INJECTION, Rank.USED, span, None, "an event handler is set from text"
                     )
                 elif lowered == "srcdoc":
-                    self.sink("script", value, span)
+                    self.sink("document", value, span)
                 elif lowered == "preload":
                     self.sink("preload", value, span)
             elif (
