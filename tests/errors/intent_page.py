@@ -26,6 +26,7 @@ const driven = (code, ...given) => {
 globalThis.page = {
   evaluate: async (code, arg) => driven(code, arg),
   evaluateHandle: async (code, arg) => { page.handle = driven(code, arg); },
+  addInitScript: async (code, arg) => driven(code.content ?? code, arg),
   waitForFunction: async (code, arg) => { page.waited = driven(code, arg); },
   $eval: async (selector, code) => driven(code, document.querySelector(selector)),
   $$eval: async (selector, code) => driven(code, [...document.querySelectorAll(selector)]),
@@ -37,6 +38,7 @@ globalThis.page = {
     if (document.readyState !== 'complete') await loaded;
   },
 };
+globalThis.context = page;
 globalThis.setTimeout = globalThis.setInterval = (code) => { driven(code); };
 """
 

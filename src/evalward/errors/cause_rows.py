@@ -26,7 +26,7 @@ NO: Final = frozenset({"worker", "WebAssembly"})
 ENVIRONMENT: Final = "<environment>"
 """Stands for the names of environment variables that may be read: the policy's are added."""
 ENVIRONMENT_NAMES: Final = ("NODE_ENV", "PATH", "HOME", "LANG", "TZ", "USER", "PWD")
-_LOADS = "script elements, import(), addScriptTag and addInitScript are all denied."
+_LOADS = "script elements, import(), addScriptTag and text in addInitScript are all denied."
 
 CAUSES: Final[tuple[tuple[str, ...], ...]] = (
     (
@@ -47,11 +47,17 @@ CAUSES: Final[tuple[tuple[str, ...], ...]] = (
     ),
     (
         "nested-evaluation",
-        r"`\S+\.add(?:InitScript|ScriptTag)` is called",
+        r"`\S+\.(?:addInitScript|evaluateOnNewDocument)` is called",
+        "yes",
+        "Pass a function instead of text or a file: page.addInitScript(value => { window.mock = value }, { a: 1 }).",
+    ),
+    (
+        "nested-evaluation",
+        r"`\S+\.addScriptTag` is called",
         "elsewhere",
-        "A function instead of text changes nothing: " + _LOADS,
-        "If it may run after the page has loaded, use page.evaluate(value => { window.mock = value }, value).",
-        "If it must run before, the test's own set-up code registers it, not a payload.",
+        "No payload loads code: " + _LOADS,
+        "Write out what the script would do as a function for page.evaluate or page.addInitScript.",
+        "Otherwise the test's own set-up code loads it, not a payload.",
     ),
     (
         "nested-evaluation",

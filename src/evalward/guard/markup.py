@@ -158,7 +158,7 @@ def _is_inert_attribute(element: str, name: str, value: str, url: re.Pattern[str
 
 
 def is_whole(text: str) -> bool:
-    """Whether a reader of markup is between elements after ``text``, so that what follows begins anew.
+    """Whether a reader of markup is between elements after ``text``, so that what follows begins again outside of tags.
 
     A text with an element whose content is no markup (``style``, ``textarea``), or with a comment, is not.
     """

@@ -1,6 +1,6 @@
 """Pass text to another evaluator.
 
-**What.** `webContents.executeJavaScript`, `page.evaluate` with text instead of a function, `addInitScript`,
+**What.** `webContents.executeJavaScript`, `page.evaluate` and `addInitScript` with text instead of a function,
 `addScriptTag`, `setContent`, CDP sessions, a driver's private members, which lead to its connection, `ShadowRealm`,
 `vm.*`, Node's inspector and REPL.
 
@@ -31,7 +31,7 @@ CONSTRUCT = Construct(
     targets=HOSTS,
     examples=(
         Twins("page.evaluate('document.title')", "page.evaluate(() => document.title)", target=Target.NODE),
-        Twins("page.addInitScript('1')", "page.locator('a').click()", target=Target.NODE),
+        Twins("page.addInitScript('1')", "page.addInitScript(() => 1)", target=Target.NODE),
         Twins(
             "BrowserWindow.getAllWindows()[0].webContents.executeJavaScript('1')",
             "BrowserWindow.getAllWindows()[0].webContents.getTitle()",

@@ -1,7 +1,7 @@
 """Elements whose name comes from outside: any of them may be a script, which runs once it gets a text or a source.
 
-Where a payload only makes such an element and puts it somewhere, it has no text. A closed list of members says so: with
-any other member, and with every computed one, the element counts as a script.
+A payload that only makes such an element and puts it somewhere gives it neither. It may use the members of a closed
+list: with any other member, and with every computed one, the element counts as a script.
 """
 
 from __future__ import annotations

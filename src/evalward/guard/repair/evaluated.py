@@ -30,10 +30,21 @@ def evaluated_page_text(reading: Reading, placed: Placed) -> list[Edit]:
     if owner is None or at is None or len(given) <= at:
         return []
     text = reading.constant(given[at])
+    if text is None and name == "addInitScript":
+        text = _content(reading, given[at])
     if text is not None:
         function = as_function(text, answers=name != "addInitScript")
         return [] if function is None else [reading.edit(given[at], function)]
     return _with_values(reading, given[at]) if len(given) == at + 1 else []
+
+
+def _content(reading: Reading, node: Node) -> str | None:
+    """Return the text of ``{ content: 'text' }``, None for any other node."""
+    pairs = node.named_children if kind_of(node) == "object" else []
+    if len(pairs) != 1 or kind_of(pairs[0]) != "pair":
+        return None
+    key, value = pairs[0].child_by_field_name("key"), pairs[0].child_by_field_name("value")
+    return reading.constant(value) if key is not None and reading.text(key) == "content" else None
 
 
 def timer_text(reading: Reading, placed: Placed) -> list[Edit]:

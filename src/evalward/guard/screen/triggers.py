@@ -53,6 +53,7 @@ _REACHED_BY = {
     "ScriptElement": "script",
     "ScriptText": "script",
     "electron.crashReporter": "crashReporter",
+    "jQueryWindow": "window",
 }
 # Methods that judge what they are given, and that strings, arrays and page libraries have too. They wake nothing by
 # themselves, because what makes their argument active (`markup`, a handler's name, a script's element) does.
@@ -73,7 +74,7 @@ def _words(catalogue: Catalogue) -> frozenset[bytes]:
     for construct in CONSTRUCTS.values():
         words.update(construct.wakes.split())
     for path, entry in catalogue.entries.items():
-        if path in _REACHED_BY:
+        if path in _REACHED_BY or path.rpartition(".")[0] in _REACHED_BY:
             continue
         if (entry.label is not None and "." not in path) or _is_labelled(catalogue, entry.result):
             words.add(path.rpartition(".")[2])

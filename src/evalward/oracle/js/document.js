@@ -1,7 +1,7 @@
 // Traps for a real page. Trusted Types names every sink at the place where the browser itself compiles text, so the
 // default policy of a page that requires them is the trap; what they leave out is wrapped here.
 
-const MARKUP_THAT_RUNS = ['document write', 'document writeln', 'createcontextualfragment', 'sethtmlunsafe', 'parsehtmlunsafe'];
+const MARKUP_THAT_RUNS = ['document write', 'document writeln', 'createcontextualfragment', 'sethtmlunsafe', 'parsehtmlunsafe', 'srcdoc'];
 const URL_ATTRIBUTES = ['href', 'src', 'action', 'formaction', 'xlink:href', 'data'];
 
 /** The browser drops control characters and blanks before it looks for the scheme. */
@@ -13,7 +13,6 @@ let inspecting = false;
 /** Hit when `markup` would run code: handlers, javascript: URLs, srcdoc, and scripts where the sink runs them. */
 function inspectMarkup(markup, sink) {
   const name = String(sink).toLowerCase();
-  if (name.includes('srcdoc')) hit('dom-script', 'call', sink);
   // As a whole document for <body onload>, as a template's content for rows and cells, which only a table may hold.
   const template = document.createElement('template');
   template.innerHTML = markup;
@@ -28,7 +27,7 @@ function inspectMarkup(markup, sink) {
 function inspectElement(element, where) {
   for (const { name, value } of element.attributes) {
     if (/^on/.test(name)) hit('dom-script', 'set', where + ' ' + name);
-    else if (name === 'srcdoc') hit('dom-script', 'set', where + ' srcdoc');
+    else if (name === 'srcdoc') inspectMarkup(value, where + ' srcdoc');
     else if (URL_ATTRIBUTES.includes(name) && isScriptUrl(value)) hit('dom-script', 'set', where + ' javascript:');
   }
 }
