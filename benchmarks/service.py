@@ -57,7 +57,7 @@ def main() -> None:
         "--client", choices=("h2load", "python"), help="default: h2load where it is installed"
     )
     options.add_argument(
-        "--fronts", type=int, default=0, metavar="N", help="measure N fronts beside the single one"
+        "--fronts", type=int, default=0, metavar="N", help="also measure N fronts, in the same rounds"
     )
     chosen = options.parse_args()
     client = chosen.client or ("h2load" if grpc_load.has_h2load() else "python")

@@ -44,7 +44,12 @@ def test_every_edit_of_the_corpus_leads_to_an_allow() -> None:
     rewritten = 0
     for case in load_cases([CORPUS]):
         rules = POLICY.rules_for(case.target)
-        asked = {"target": case.target, "shape": case.shape, "rules": rules, "sink": case.sink}
+        asked: dict[str, Any] = {
+            "target": case.target,
+            "shape": case.shape,
+            "rules": rules,
+            "sink": case.sink,
+        }
         verdict = judge_repaired(case.payload, **asked)
         if verdict.rewrites:
             rewritten += 1
