@@ -94,6 +94,9 @@ def test_a_name_that_a_payload_made_up_is_no_label(start: Start, ask: Ask) -> No
     running = start(real_judge, settings(), policy=Policy.model_validate({**RENDERER, "profile": "strict"}))
     running.stub.Validate(ask(b"process.marker_4d(0)"))
     running.stub.Validate(ask(b"process['marker_4d'](0)"))
+    for name in (b"marker_4d!", b"marker_4d\\ud800", b"<marker_4d>"):
+        answer = running.stub.Validate(ask(b"process['" + name + b"'](0)"))
+        assert b'"construct":"process.<member>"' in answer.envelope
     assert "marker_4d" not in str(samples(running.server.admin_address))
 
 

@@ -40,12 +40,16 @@ def is_known_label(label: str) -> bool:
 
 
 def catalogue_label(label: str) -> str:
-    """Return ``label`` as logs and metrics may carry it: ``process`` for a member name that a payload made up.
+    """Return ``label`` as logs and metrics may carry it.
+
+    That is ``process`` for a member name that a payload made up, and for the family that has no name of its own.
 
     Raise ValueError for an unknown label.
     """
     if label in CONSTRUCT_LABELS:
         return label
+    if label == PROCESS_FAMILY:
+        return process.LABEL
     if not is_known_label(label):
         raise ValueError("not a construct label of the catalogue")
     member = label.removeprefix(process_member.PREFIX)

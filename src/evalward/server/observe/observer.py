@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from evalward.guard.constructs.labels import catalogue_label, is_known_label
+from evalward.guard.constructs.labels import PROCESS_FAMILY, catalogue_label, is_known_label
 from evalward.server.requests.caller import UNKNOWN_CALLER
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Observers:
 
 def label_of(construct: object) -> str | None:
     """Return the construct label of an envelope for metrics and traces; None for anything else."""
-    if not isinstance(construct, str) or not is_known_label(construct):
+    if not isinstance(construct, str) or not (is_known_label(construct) or construct == PROCESS_FAMILY):
         return None
     return catalogue_label(construct)
 
