@@ -136,6 +136,8 @@ def _next(machine: Machine, call: Call) -> Value:
             if atom.unit is not None:
                 machine.write(atom.unit.sent, call.arg(0))
             machine.observe(atom)
+            if atom.kind == "generator" and call.path.endswith("return"):
+                machine.put(atom, RETURNED, call.arg(0))  # after a `finally` that yields
             machine.put(
                 made, "value", join(contents(machine, of(atom)), atom.properties.get(RETURNED, BOTTOM))
             )

@@ -91,8 +91,12 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
     """Model ``Object.defineProperties``."""
     for atom in descriptors:
         if isinstance(atom, HeapObject):
+            machine.observe(atom)
             for name, descriptor in list(atom.properties.items()):
                 machine.define_own_property(target, of(name), descriptor, call.span)
+            for name, getter in list(atom.getters.items()):
+                given = machine.call(getter, of(atom), (), call.span)
+                machine.define_own_property(target, of(name), given, call.span)
             if atom.elements:
                 machine.define_own_property(target, V_ANY_STRING, atom.elements, call.span)
         elif type(atom) is not Primitive:
