@@ -25,12 +25,20 @@ _HANDLER: Final = r"[\s\"'/]on[a-z]+\s*="
 _HANDLER_STEM: Final = (
     "on(?:err|loa|cli|dbl|mou|foc|blu|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub|mes|scr)[a-z]*"
 )
-_TAGS: Final = r"script|object|embed|base|svg\s*:\s*script"
+# XML binds any prefix to a namespace (Namespaces in XML §4).
+_PREFIX: Final = r"(?:[^\s<>/:\"'=]+\s*:\s*)?"
+_TAGS: Final = rf"{_PREFIX}(?:script|object|embed|base)"
+# An internal subset declares attributes and parts of text that no element shows (XML 1.0 §2.8, §3.3, §4.2).
+_DECLARATIONS: Final = r"<!\s*(?:ENTITY|ATTLIST)|<!DOCTYPE[^<>\[]*\[|<\?xml-stylesheet"
 
-_ACTIVE: Final = re.compile(rf"<\s*(?:{_TAGS})|{_HANDLER}|srcdoc|{_SCHEME}:|data:text/html", re.IGNORECASE)
-_SCRIPTED: Final = re.compile(rf"<\s*(?:\w+:)?script\b|{_HANDLER}|javascript:", re.IGNORECASE)
+_ACTIVE: Final = re.compile(
+    rf"<\s*{_TAGS}|{_DECLARATIONS}|{_HANDLER}|srcdoc|{_SCHEME}:|data:text/html", re.IGNORECASE
+)
+_SCRIPTED: Final = re.compile(
+    rf"<\s*{_PREFIX}script\b|{_DECLARATIONS}|{_HANDLER}|srcdoc|javascript:", re.IGNORECASE
+)
 # Elements that run script by some of their attributes only, see `_is_inert`.
-_ELEMENT: Final = re.compile(r"<\s*(iframe|meta|link)(?![\w-])", re.IGNORECASE)
+_ELEMENT: Final = re.compile(rf"<\s*{_PREFIX}(iframe|meta|link)(?![\w-])", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(
     r"[\s/]+(?P<name>[a-z][\w-]*)(?:\s*=\s*(?:\"(?P<double>[^\"<>]*)\"|'(?P<single>[^'<>]*)'|(?P<bare>[^\s\"'<>=`]+)))?"
     r"(?=[\s/>])",
@@ -94,12 +102,10 @@ _SCRIPT_URL: Final = re.compile(
     re.IGNORECASE,
 )
 _DOCUMENT_URL: Final = re.compile(
-    r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
+    r"\s*data:\s*(?:text/html|image/svg\+xml|(?:application|text)/(?:[\w.-]+\+)?xml)[^,]*?(;\s*base64\s*)?,(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_XML_SCRIPT: Final = re.compile(
-    r"<\s*[\w.-]+\s*:\s*script|<!\s*(?:ENTITY|ATTLIST)|<\?xml-stylesheet", re.IGNORECASE
-)
+_XML_SCRIPT: Final = re.compile(rf"<\s*{_PREFIX}script|{_DECLARATIONS}", re.IGNORECASE)
 # An escape character switches to another character set (ISO 2022), a NUL is half of a UTF-16 letter.
 _OTHER_ENCODING: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _MIN_SCHEME: Final = 2
@@ -166,8 +172,8 @@ def is_whole(text: str) -> bool:
 
 
 def is_scripted(text: str) -> bool:
-    """Whether a document holds script of its own; unlike ``is_active`` this ignores frames and linked resources."""
-    return _SCRIPTED.search(text) is not None
+    """Whether a document holds script of its own; unlike ``is_active`` this ignores URLs of frames and links."""
+    return _SCRIPTED.search(html.unescape(text)) is not None
 
 
 def ends_in_handler(text: str) -> bool:

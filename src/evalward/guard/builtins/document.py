@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 _OUTSIDE = SPELLS_ANY_NAME | {TAINTED_STRING}
 _ELEMENT = of(known("Element"))
-_SCRIPTS = frozenset({"script", "svg:script"})
+_RUNNING_ELEMENTS = frozenset({"script", "object", "embed"})
+
+
+def _runs(name: str) -> bool:
+    """Whether an element of a name, with or without a prefix, runs what it holds or loads."""
+    return name.lower().rpartition(":")[2] in _RUNNING_ELEMENTS
 
 
 def _write(machine: Machine, call: Call) -> Value:
@@ -53,7 +58,7 @@ def _perhaps_write(machine: Machine, call: Call) -> Value:
 def _perhaps_create_element(machine: Machine, call: Call) -> Value:
     """Judge ``x.createElement(name)`` where x may be a document, or a library that builds its own tree."""
     for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span):
-        if type(atom) is str and atom.lower() in _SCRIPTS:
+        if type(atom) is str and _runs(atom):
             machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
     for value in (*call.args, call.rest):
         machine.leak(value, Flow.ARGUMENT, call.span)
@@ -111,7 +116,7 @@ def _set_attribute(machine: Machine, call: Call) -> Value:
 def _create_element(machine: Machine, call: Call) -> Value:
     for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span):
         if type(atom) is str:
-            if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
+            if _runs(atom):
                 machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
         elif atom is TAINTED_STRING and not machine.strict:
             machine.name_element(call.span)
@@ -129,7 +134,7 @@ def _create_element(machine: Machine, call: Call) -> Value:
 def _create_document(machine: Machine, call: Call) -> Value:
     """``createDocument``: the root element has the given name, and may be moved to the page."""
     for atom in machine.to_string(call.arg(1), call.span):
-        if type(atom) is str and atom.lower().rpartition(":")[2] == "script":
+        if type(atom) is str and _runs(atom):
             machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
     return of(known("document"))
 

@@ -93,8 +93,7 @@ class Definitions:
                     if resolved.unknown or resolved.numeric:
                         self._store.expect_removals()
                     given = join(value, self._machine.call(callables, of(atom), (), span))
-                    for name in resolved.names:
-                        self._store.put(self._patches, f"{atom.path}.{name}", given)
+                    self._keep(atom, key, given, span)
                 continue
             if atom.kind == "proxy":
                 with self._dataflow.nested():
@@ -119,3 +118,10 @@ class Definitions:
                         of(atom), name, span
                     )  # a descriptor without a value leaves it alone
                 self._writes.set_on(atom, name, join(value, kept), span)
+
+    def _keep(self, atom: Known, key: Value, value: Value, span: Span) -> None:
+        """Let later reads of a host object find what the payload defined; the streams of the console are judged."""
+        for name in self._property_keys.to_property_key(key, span).names:
+            self._store.put(self._patches, f"{atom.path}.{name}", value)
+        if atom.path == "console":
+            self._writes.set_computed(of(atom), key, value, span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs import call_sites, dynamic_key, navigation, prototype_tampering
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.run_state import RunState
+
+_STDOUT: Final = "process.stdout"
 
 
 class KnownWrites:
@@ -49,6 +51,10 @@ class KnownWrites:
                 prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is written"
             )
             return
+        if atom.path == "console" and name.startswith("_"):
+            # Node prints through these streams: another one would be given all that is printed.
+            note = f"`{name}` of the console is written"
+            self._findings.report(_STDOUT, Rank.USED, span, atom, note)
         self._judgement.change(atom, span)
         member = entry.members.get(name)
         if member is not None and member.label in OFF_BY_DEFAULT_LABELS:
@@ -95,10 +101,11 @@ class KnownWrites:
         entry = self._catalogue.get(atom.path)
         if self._judgement.change(atom, span):
             return
-        if numeric or entry.unresolved == "harmless":
+        if (numeric and atom.path != "console") or entry.unresolved == "harmless":
             return
-        if entry.unresolved == dynamic_key.LABEL or atom.path.endswith("prototype") or entry.callable:
-            label = dynamic_key.LABEL if entry.unresolved == dynamic_key.LABEL else prototype_tampering.LABEL
+        dynamic = entry.unresolved == dynamic_key.LABEL or atom.path == "console"
+        if dynamic or atom.path.endswith("prototype") or entry.callable:
+            label = dynamic_key.LABEL if dynamic else prototype_tampering.LABEL
             self._findings.report(
                 label,
                 Rank.BY_KEY,
