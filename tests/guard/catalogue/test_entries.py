@@ -19,6 +19,8 @@ OTHERS = {
     *{"text", "string", "number", "navigate", "dom-write", ""},
 }
 
+NAMESPACES = {"Math", "JSON", "Reflect", "Intl", "Atomics", "CSS", "GLOBAL"}
+
 
 def is_known(result: str) -> bool:
     while result.startswith(("promise:", "array:", "collection:")):
@@ -45,3 +47,13 @@ def test_every_result_in_the_catalogue_names_something_that_exists() -> None:
     found = {path: unknown(entry) for path, entry in CATALOGUE.entries.items()}
     assert {path: names for path, names in found.items() if names} == {}
     assert len(found) > 1_000
+
+
+def test_every_interface_object_is_a_function() -> None:
+    interfaces = {
+        name: member.result[1:]
+        for name, member in CATALOGUE.globals.items()
+        if name[0].isupper() and member.result.startswith("@") and name not in NAMESPACES
+    }
+
+    assert [name for name, path in interfaces.items() if not CATALOGUE.get(path).callable] == []

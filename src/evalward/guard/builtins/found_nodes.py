@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _ELEMENT: Final = of(known("Element"))
+_WALKER: Final = of(known("TreeWalker"))
 _ATTRIBUTES: Final = of(known("Attr"), known("HandlerAttr"))
 # Members through which a walker, an iterator, a range or a selection shows the nodes that it was given.
 _HOLDERS: Final = (
-    *("Element.root", "Element.currentNode", "Element.referenceNode", "Element.startContainer"),
+    *("Element.root", "Element.referenceNode", "Element.startContainer"),
+    *("TreeWalker.root", "TreeWalker.currentNode"),
     *(
         "Element.endContainer",
         "Element.commonAncestorContainer",
@@ -72,6 +74,12 @@ def _held(machine: Machine) -> Value:
 def _walker(machine: Machine, call: Call) -> Value:
     _hold(machine, call)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return _WALKER
+
+
+def _iterator(machine: Machine, call: Call) -> Value:
+    _hold(machine, call)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return _ELEMENT
 
 
@@ -92,8 +100,15 @@ TRANSFER: dict[str, Transfer] = {
     "document.createExpression": _create_expression,
     "XPathEvaluator.prototype.createExpression": _create_expression,
     "document.createTreeWalker": _walker,
-    "document.createNodeIterator": _walker,
+    "document.createNodeIterator": _iterator,
     "Element.nextNode": _next,
+    **dict.fromkeys(
+        (
+            *(f"TreeWalker.{name}" for name in ("parentNode", "firstChild", "lastChild", "nextNode")),
+            *(f"TreeWalker.{name}" for name in ("nextSibling", "previousSibling", "previousNode")),
+        ),
+        _next,
+    ),
     **dict.fromkeys(
         (
             *(f"Element.{name}" for name in ("selectNode", "selectNodeContents", "setStart", "setEnd")),

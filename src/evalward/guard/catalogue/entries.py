@@ -208,7 +208,9 @@ class Catalogue:
             sinks.update(dict.fromkeys(names.split(), kind))
         plain = {} if old is None else {key: getattr(old, key) for key in _FIELDS}
         plain |= {key: table[key] for key in _FIELDS if key in table}
-        is_function = bool(old and old.callable) or bool(plain.get("result") or plain.get("instance"))
+        # An interface object has a prototype for its instances, and is a function also where `new` throws.
+        constructs = bool(plain.get("result") or plain.get("instance")) or "prototype" in members
+        is_function = bool(old and old.callable) or constructs
         if is_function and "prototype" not in table and not (old and old.prototype != "Object.prototype"):
             plain["prototype"] = "Function.prototype"
         self.entries[path] = Entry(path, members, sinks, callable=is_function, **plain)

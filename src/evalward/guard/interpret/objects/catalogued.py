@@ -16,6 +16,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ANY_STRING,
     BOTTOM,
+    PRIMITIVE_UNKNOWNS,
     TAINTED_DATA,
     Known,
     Value,
@@ -231,7 +232,9 @@ class Catalogued:
                 self._denied_reads.read_denied_data(made, span)
                 return of(made)
             case others:
-                return self._host_objects.materialize(others, span.start)
+                value = self._host_objects.materialize(others, span.start)
+                # A host object has members that no catalogue lists, and a method among them is a function.
+                return value | of(TAINTED_DATA) if value <= PRIMITIVE_UNKNOWNS else value
 
     def _inside(self, atom: Known, span: Span) -> Known:
         """Return a read from a capability whose members are not catalogued.

@@ -46,6 +46,8 @@ _RESULTS: dict[str, Value] = {
 
 
 _MAX_WRAPPED = 64
+# The methods of HTMLCollection and what inherits from it; under any other name stands an element.
+_OF_COLLECTIONS = ("item", "namedItem", "add", "remove")
 
 
 class HostObjects:
@@ -84,7 +86,7 @@ class HostObjects:
         made.exact = False
         if kind == "collection":
             self._store.extend(made)  # its elements stand under their names, too
-            for name in ("item", "namedItem"):
+            for name in _OF_COLLECTIONS:
                 self._store.put(made, name, of(known(f"{inner[1:]}.{name}")))
         self._store.put_element(made, self.materialize(inner, start))
         return made.value
