@@ -6,6 +6,8 @@ here from the same lists. A leaf: it imports nothing of the guard.
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import html
 import re
 import urllib.parse
@@ -105,6 +107,7 @@ _DOCUMENT_URL: Final = re.compile(
     r"\s*data:\s*(?:text/html|image/svg\+xml|(?:application|text)/(?:[\w.-]+\+)?xml)[^,]*?(;\s*base64\s*)?,(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_DATA_URL: Final = re.compile(r"\s*data:[^,]*?(;\s*base64\s*)?,(.*)", re.IGNORECASE | re.DOTALL)
 _XML_SCRIPT: Final = re.compile(rf"<\s*{_PREFIX}script|{_DECLARATIONS}", re.IGNORECASE)
 # An escape character switches to another character set (ISO 2022), a NUL is half of a UTF-16 letter.
 _OTHER_ENCODING: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
@@ -210,6 +213,18 @@ def holds_active_document(url: str) -> bool:
     """Whether a ``data:`` URL is a document with script in it; any base64 document counts."""
     document = _DOCUMENT_URL.match(url)
     return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
+
+
+def runs_as_document(text: str) -> bool:
+    """Whether markup, or the contents of a ``data:`` URL of any type, hold script; base64 is decoded."""
+    found = _DATA_URL.match(text)
+    if found is None:
+        return is_active(text)
+    contents = urllib.parse.unquote(found[2])
+    if found[1]:
+        with contextlib.suppress(ValueError):
+            contents = base64.b64decode(contents + "===").decode("latin-1")
+    return is_active(contents)
 
 
 def is_disguised(text: str) -> bool:

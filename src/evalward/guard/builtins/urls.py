@@ -13,6 +13,7 @@ from evalward.guard.domain.atoms import (
     V_ANY_STRING,
     V_UNDEFINED,
     V_UNKNOWN,
+    Atom,
     Value,
     known,
     of,
@@ -22,7 +23,7 @@ from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import BLOB_MARKUP, PRIMITIVE_VALUE, SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.page_sinks import INJECTION
-from evalward.guard.markup import holds_active_document, is_active, is_script_url, is_scripted
+from evalward.guard.markup import is_active, is_script_url, is_scripted, runs_as_document
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -50,22 +51,64 @@ def _url(machine: Machine, call: Call) -> Value:
 def _blob(machine: Machine, call: Call) -> Value:
     """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
     made = machine.instance("Response.prototype", call.span.start)
-    for part in machine.iterate(call.arg(0), None, call.span):
-        for text in machine.to_string(of(part), call.span):
-            if text is ACTIVE_MARKUP or text in SPELLS_ANY_NAME or (type(text) is str and is_scripted(text)):
-                for atom in made:
-                    if isinstance(atom, HeapObject):
-                        machine.put(atom, BLOB_MARKUP, of(text if text in SPELLS_ANY_NAME else ACTIVE_MARKUP))
+    items = machine.items_of(call.arg(0))
+    texts = [
+        machine.to_string(part, call.span)
+        for part in (items if items is not None else [machine.iterate(call.arg(0), None, call.span)])
+    ]
+    whole = machine.concatenated(texts) if items else BOTTOM
+    markup = V_ANY_STRING
+    for text in frozenset[Atom]().union(whole, *texts):
+        if text is ACTIVE_MARKUP or text in SPELLS_ANY_NAME or (type(text) is str and is_scripted(text)):
+            markup = join(markup, of(text if text in SPELLS_ANY_NAME else ACTIVE_MARKUP))
+    for part in call.arg(0):
+        markup = join(markup, _markup_inside(machine, part, call))
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            machine.put(atom, BLOB_MARKUP, markup)
+    return made
+
+
+def _markup_inside(machine: Machine, parts: Atom, call: Call) -> Value:
+    """Return the markup of the blobs among the parts of a blob."""
+    inner: Value = BOTTOM
+    if isinstance(parts, HeapObject):
+        for part in machine.iterate(of(parts), None, call.span):
+            if isinstance(part, HeapObject):
+                machine.observe(part)
+                inner = join(inner, part.properties.get(BLOB_MARKUP, BOTTOM))
+    return inner
+
+
+def _slice(machine: Machine, call: Call) -> Value:
+    """``blob.slice(start, end, type)``: a part of the contents under another type."""
+    made = machine.instance("Response.prototype", call.span.start)
+    for blob in call.this:
+        if isinstance(blob, HeapObject):
+            machine.observe(blob)
+            for atom in made if BLOB_MARKUP in blob.properties else BOTTOM:
+                if isinstance(atom, HeapObject):
+                    machine.put(atom, BLOB_MARKUP, blob.properties[BLOB_MARKUP])
     return made
 
 
 def _object_url(machine: Machine, call: Call) -> Value:
+    """``URL.createObjectURL``: a blob that the host made may hold any text that the host was given."""
     result = V_ANY_STRING
     for atom in call.arg(0):
+        own = None
         if isinstance(atom, HeapObject):
             machine.observe(atom)
-            result = join(result, atom.properties.get(BLOB_MARKUP, BOTTOM))
+            own = atom.properties.get(BLOB_MARKUP)
+        if own is None and any(_is_document(text) for text in machine.held()):
+            own = of(ACTIVE_MARKUP)
+        result = join(result, own or BOTTOM)
     return result
+
+
+def _is_document(text: Atom) -> bool:
+    """Whether a text is a document with script in it, or the URL of one, for a reader that chooses its type."""
+    return text is ACTIVE_MARKUP or (type(text) is str and runs_as_document(text))
 
 
 def _open(machine: Machine, call: Call) -> Value:
@@ -98,7 +141,7 @@ def _perhaps_worker(machine: Machine, call: Call) -> Value:
 def _read_document(machine: Machine, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
     for text in machine.to_string(call.arg(1), call.span):
-        if type(text) is str and holds_active_document(text):
+        if _is_document(text):  # `overrideMimeType` says how it is read
             machine.report(INJECTION, Rank.USED, call.span, None, "the markup of the URL holds script")
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return V_UNDEFINED
@@ -121,5 +164,6 @@ TRANSFER: dict[str, Transfer] = {
     "URL": _url,
     "URL.createObjectURL": _object_url,
     "Blob": _blob,
+    "Response.prototype.slice": _slice,
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE_MARKUP),
 }

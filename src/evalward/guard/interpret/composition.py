@@ -280,6 +280,8 @@ class Composition:
         self.materialize = host_objects.materialize
         self.wrap = host_objects.wrap
         self.answered = held.answered
+        self.hold = held.hold
+        self.held = held.read
 
         self.report = findings.report
         self.use = judgement.use

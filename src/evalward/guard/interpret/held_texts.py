@@ -25,7 +25,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.markup import is_active, is_running_name, starts_like_script_url
+from evalward.guard.markup import is_running_name, runs_as_document, starts_like_script_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +48,7 @@ _ERROR = of(known("Error.prototype"))  # hands on what it was given by its own p
 def _telling(text: str) -> Value:
     if is_running_name(text):
         return of(text, COMPOSED_STRING)
-    if is_active(text) or ("&" in text and is_active(html.unescape(text))):
+    if runs_as_document(text) or ("&" in text and runs_as_document(html.unescape(text))):
         return of(text, ACTIVE_MARKUP)  # what gives back a part of it gives that
     return of(text) if starts_like_script_url(text) or _CALL.search(text) else BOTTOM
 
@@ -104,6 +104,10 @@ class HeldTexts:
             if any(type(atom) is Known for atom in target.prototype):
                 self._store.extend(target)
                 self._store.put_element(target, texts)
+
+    def read(self) -> Value:
+        """Return the texts that objects of the host were given, of those that a sink would judge."""
+        return self._dataflow.read(self.given)
 
     def given_back(self) -> Value:
         """Return the value of any read from a host object that holds texts."""

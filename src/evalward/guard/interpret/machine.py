@@ -231,6 +231,14 @@ class Host(Protocol):
         """Return the result of a function of the host, with the texts that it was given."""
         ...
 
+    def hold(self, values: Iterable[Value]) -> Value:
+        """Note texts that the host is given, and may give back; return those that a sink would judge."""
+        ...
+
+    def held(self) -> Value:
+        """Return the texts that objects of the host were given, of those that a sink would judge."""
+        ...
+
 
 class Reports(Protocol):
     """Uses that policy decides about."""
