@@ -14,6 +14,8 @@ from command_line import run
 if TYPE_CHECKING:
     from pathlib import Path
 
+WAITING = "waiting for a change; Ctrl-C ends\n"
+
 
 def test_each_change_is_judged(tmp_path: Path) -> None:
     file = tmp_path / "a.js"
@@ -21,12 +23,15 @@ def test_each_change_is_judged(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "evalward", "check", str(tmp_path), "--watch", "--format", "text"],
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         bufsize=1,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     ) as watching:
         assert watching.stdout is not None
+        assert watching.stderr is not None
         assert watching.stdout.readline() == "1 payload: all allowed\n"
+        assert watching.stderr.readline() == WAITING
         replaced = tmp_path / "b.tmp"
         replaced.write_text("process.exit()")
         replaced.rename(file)
@@ -34,6 +39,7 @@ def test_each_change_is_judged(tmp_path: Path) -> None:
         assert next(line for line in lines if line.startswith("1 payload")).startswith(
             "1 payload: 0 allowed, 1 blocked"
         )
+        assert watching.stderr.readline() == WAITING
         watching.send_signal(signal.SIGINT)
         assert watching.wait(timeout=30) == 1
 

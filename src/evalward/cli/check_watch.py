@@ -36,6 +36,7 @@ def watch_rounds(judge: Callable[[], int], files: Callable[[], Iterable[Path]]) 
                 status = error.exit_code
             except typer.Exit as ended:
                 status = ended.exit_code
+            typer.echo("waiting for a change; Ctrl-C ends", err=True)
             while _stamps(files) == before:
                 time.sleep(INTERVAL_SECONDS)
     except KeyboardInterrupt:
