@@ -94,6 +94,7 @@ def _evaluate(machine: Machine, call: Call) -> Value:
             _free_of_closure(machine, atom, call)
             result = machine.call(of(atom), V_UNDEFINED, _given(machine, call, position), call.span)
             given = join(given, machine.await_value(result, call.span))
+            machine.hold((given,))  # what one page gives, another is given
             machine.observe(atom)
             if _says_its_text(machine, atom):
                 note = "the function says itself what text of it is evaluated"
@@ -189,10 +190,24 @@ def _expose(machine: Machine, call: Call) -> Value:
         machine.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
     given = [of(source)] if call.path.endswith("Binding") else []
     machine.use(call.arg(1), Flow.CALLBACK, call.span)
-    machine.call(
+    result = machine.call(
         call.arg(1), V_UNDEFINED, [*given, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA], call.span
     )
+    result = machine.await_value(result, call.span)
+    machine.hold((result,))
+    _bind_in_page(machine, call, result)
     return machine.materialize("promise:undefined", call.span.start)
+
+
+def _bind_in_page(machine: Machine, call: Call, result: Value) -> None:
+    """Give the page's global object a function, whose calls give a promise of the result."""
+    promise = machine.allocate("promise", call.span.start, "exposed result")
+    machine.put_element(promise, result)
+    exposed = machine.allocate("native", call.span.start, "exposed")
+    machine.put_element(exposed, of(promise))
+    for name in call.arg(0):
+        if type(name) is str:
+            machine.set(of(known("globalThis")), name, of(exposed), call.span)
 
 
 def _go(machine: Machine, call: Call) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.domain.atoms import BOTTOM, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
+from evalward.guard.domain.atoms import BOTTOM, SPELLS_ANY_NAME, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
 from evalward.guard.domain.flow import Flow
 
 if TYPE_CHECKING:
@@ -43,8 +43,26 @@ def _steps_to(expression: str) -> str:
     return next((kind for kind in ("Handler", "Attribute") if kind in kinds), "")
 
 
+def _gives_own_text(expression: str) -> bool:
+    """Whether an expression has a literal outside of predicates, which may be what it gives (XPath 1.0 §3.7)."""
+    depth, quote = 0, ""
+    for letter in expression:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            if not depth:
+                return True
+            quote = letter
+        else:
+            depth += (letter == "[") - (letter == "]")
+    return False
+
+
 def _kind(machine: Machine, call: Call) -> str:
-    kinds = {_steps_to(atom) for atom in machine.to_string(call.arg(0), call.span) if type(atom) is str}
+    texts = machine.to_string(call.arg(0), call.span)
+    if any(_gives_own_text(atom) if type(atom) is str else atom in SPELLS_ANY_NAME for atom in texts):
+        return "Text"
+    kinds = {_steps_to(atom) for atom in texts if type(atom) is str}
     return next((kind for kind in ("Handler", "Attribute") if kind in kinds), "")
 
 

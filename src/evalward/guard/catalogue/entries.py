@@ -13,8 +13,8 @@ The data are TOML files in this directory, one per environment. A table describe
   (none: the union of the members), ``inert`` marks functions that ignore their arguments.
 - ``data``, ``identity``, ``inside`` and ``secret_names`` say which denied members are data (``denied_data``).
 
-A result is ``string text number boolean undefined plain data unknown``, ``@path`` (that object), ``new:path`` (an
-object that inherits from it),
+A result is ``string text decoded number boolean undefined plain data unknown``, ``@path`` (that object),
+``new:path`` (an object that inherits from it),
 ``promise:<result>``, ``array:<result>`` or ``collection:<result>`` (an array whose elements have names, too).
 """
 

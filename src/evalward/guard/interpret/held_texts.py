@@ -16,6 +16,7 @@ from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     BOTTOM,
     COMPOSED_STRING,
+    DECODED_STRING,
     HOST_HELD_TEXT,
     PRIMITIVE_UNKNOWNS,
     TAINTED_STRING,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 # A call; `:not(…)` and `nth-child(…)` are selectors.
 _CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
+# What parts of a text may become markup, a script's URL or a call again.
+_TELLING_PARTS = re.compile(r"script\s*:|[<(`]", re.IGNORECASE)
 _MAX_NESTING = 2
 _HOLDERS = frozenset({"array", "object"})
 # Searches of the page: the text is not kept.
@@ -62,6 +65,17 @@ class HeldTexts:
         self.given = (
             state.dataflow.add_register()
         )  # the join of the texts that objects of the host were given
+        self._searched = state.dataflow.add_register()
+
+    def search(self, texts: Value) -> None:
+        """Note texts that a regular expression searches."""
+        self._dataflow.write(self._searched, texts)
+
+    def last_match(self) -> Value:
+        """Return the searched texts that a sink would judge; `RegExp.$1` may be any part of them."""
+        searched = self._dataflow.read(self._searched)
+        telling = frozenset(a for a in searched if type(a) is str and _TELLING_PARTS.search(a))
+        return telling | of(DECODED_STRING) if telling else searched & of(ACTIVE_MARKUP, DECODED_STRING)
 
     def telling(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
         """Return the texts in values, and in objects ``depth`` levels deep among them, that a sink would judge."""

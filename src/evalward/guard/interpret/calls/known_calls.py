@@ -67,7 +67,16 @@ _CONVERSIONS = (
 )
 _CONVERTED = ("length", "size", "lastIndex")  # properties that built-in functions make numbers of
 _SCRIPT_ELEMENT = known("ScriptElement")
-_DRIVERS = ("playwright.", "electron.", "console.")
+_SEARCHING = frozenset(
+    {
+        *(f"String.prototype.{name}" for name in "match matchAll replace replaceAll search split".split()),  # noqa: SIM905
+        *(f"@@{name}" for name in "match matchAll replace search split".split()),  # noqa: SIM905
+        "RegExp.prototype.exec",
+        "RegExp.prototype.test",
+    }
+)
+_HOLDING_DRIVERS = ("playwright.", "electron.")
+_DRIVERS = (*_HOLDING_DRIVERS, "console.")
 _READING = frozenset(
     f"{owner}.{name}" for owner in ("Object", "Reflect") for name in ("get", "getOwnPropertyDescriptor")
 ) | {"Object.getOwnPropertyDescriptors"}
@@ -149,6 +158,14 @@ class KnownCalls:
                     prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is changed"
                 )
 
+    def _note_texts(self, path: str, call: Call) -> None:
+        """Note texts that the engine or a page keeps: those that are searched, and what a driver passes on."""
+        if path in _SEARCHING:
+            searched = call.this if path.startswith("String") else call.arg(0)
+            self._held.search(self._machine.to_string(searched, call.span))
+        elif path.startswith(_HOLDING_DRIVERS):
+            self._held.hold((*call.args, call.rest))  # a page's URL, what is typed there
+
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function; outside the conditions of its model, everything that it got may change."""
         made = self._call_modelled(atom, call)
@@ -164,6 +181,7 @@ class KnownCalls:
                 self._findings.report(member.label, Rank.USED, call.span, atom, "a script is given content")
         if path in _JUDGED:
             self._judge_known(path, call)
+        self._note_texts(path, call)
         native = self._transfers.get(path)
         wraps = call.constructing and path in _WRAPPERS
         if native is not None and not wraps:

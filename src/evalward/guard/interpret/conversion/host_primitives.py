@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
+    TAINTED_STRING,
     V_ANY_STRING,
     Known,
     Value,
@@ -54,7 +55,7 @@ class HostPrimitives:
         if self._catalogue.get(atom.path).callable and ".@@" not in atom.path:
             return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
         if atom.path == "DOMTokenList":
-            return self._machine.get(of(known("Element")), "className", span)
+            return self._machine.get(of(known("Element")), "className", span) | of(TAINTED_STRING)
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")
         return V_ANY_STRING

@@ -151,6 +151,8 @@ class Catalogued:
             made = join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM))
         if member.result == "text":
             made |= self._dataflow.read(self._held.given)
+        elif member.result == "string" and atom.path == "RegExp":
+            made |= self._held.last_match()
         for child in made:
             if type(child) is Known and child.label is not None:
                 note = (

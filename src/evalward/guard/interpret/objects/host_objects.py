@@ -10,6 +10,7 @@ from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     ANY_SYMBOL,
+    DECODED_STRING,
     STRING_UNKNOWNS,
     TAINTED_DATA,
     TAINTED_STRING,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
     "text": of(TAINTED_STRING),
+    "decoded": of(DECODED_STRING),
     "number": of(ANY_NUMBER),
     "boolean": of(ANY_BOOLEAN),
     "bigint": of(ANY_BIGINT),

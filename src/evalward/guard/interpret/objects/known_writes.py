@@ -95,6 +95,10 @@ class KnownWrites:
             texts = self._coercion.to_string(value, span)
             self._store.put(self._patches, f"{atom.path}.{name}", texts)
             self._held.hold((texts,))
+        elif atom.path != "globalThis":
+            self._held.hold(
+                (value,)
+            )  # what is written to one member may be read from another: `ariaLabel`, `rel`
         self._judgement.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, span)
 
     def set_dynamic_on_known(self, atom: Known, span: Span, *, numeric: bool) -> None:
