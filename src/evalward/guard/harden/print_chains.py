@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def name(printer: Printer, node: Name) -> str:
     """Print the value of a name."""
     if node.binding is not None:
-        return node.binding.printed
+        return f"{printer.run('v')}({node.binding.printed})" if node.binding.mapped else node.binding.printed
     if node.name == "undefined":
         return "(void 0)"
     raw = free(printer, node)
@@ -145,7 +145,12 @@ def _calls(link: Link) -> bool:
 
 def _is_stable(base: Expression) -> bool:
     """Say whether to print the base a second time gives the same value."""
-    return type(base) is Name and base.binding is not None and base.binding.writes <= 1
+    return (
+        type(base) is Name
+        and base.binding is not None
+        and base.binding.writes <= 1
+        and not base.binding.mapped
+    )
 
 
 def _holder(printer: Printer, link: Link) -> str:
@@ -175,7 +180,7 @@ def _member(printer: Printer, base: str, link: Link) -> str:
 
 def _is_local(node: Expression | None) -> bool:
     """Say whether a key is a variable of the payload's or a string: to print it twice gives the same value."""
-    return type(node) is Text or (type(node) is Name and node.binding is not None)
+    return type(node) is Text or (type(node) is Name and node.binding is not None and not node.binding.mapped)
 
 
 def read_text(printer: Printer, base: str, key: str, *, stable: bool) -> str:

@@ -70,6 +70,7 @@ def code(printer: Printer, node: Function) -> tuple[str, str]:
     printer.iterators = []
     arguments = None if node.kind == "arrow" or node.scope is None else node.scope.arguments
     if node.simple:
+        _map(node, arguments)
         head, setup = _simple_parameters(printer, node)
     elif node.generator or (arguments is not None and not node.strict):
         head, setup = _inner_parameters(printer, node, arguments), []
@@ -122,6 +123,15 @@ def _returned(printer: Printer, node: Function) -> str:
     if node.value is None:
         raise RuntimeError("a function has a body or a value")
     return f"return {printer.expression(node.value)};"
+
+
+def _map(node: Function, arguments: Binding | None) -> None:
+    """Note that ``arguments`` shares the values of the simple parameters, which it does in sloppy code only."""
+    if arguments is None or node.strict:
+        return
+    for element in node.parameters:
+        if type(element.target) is Name and element.target.binding is not None:
+            element.target.binding.mapped = True
 
 
 def _simple_parameters(printer: Printer, node: Function) -> tuple[str, list[str]]:

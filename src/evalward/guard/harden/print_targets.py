@@ -153,7 +153,8 @@ def compound(printer: Printer, node: Assign) -> str:
                 printer, target, f"({joined_text(printer, target)} + {value})", strict=node.strict
             )
         if target.binding is not None:
-            return f"({target.binding.printed}{operator}{value})"
+            done = f"({target.binding.printed}{operator}{value})"
+            return f"{printer.run('v')}{done}" if logical and target.binding.mapped else done
         read = name(printer, target)
         if logical:
             return f"({read}{operator[:-1]}{_put_name(printer, target, value, strict=node.strict)})"

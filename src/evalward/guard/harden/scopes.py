@@ -30,7 +30,9 @@ class Binding:
     """A variable of the payload and what is known of it.
 
     ``writes`` counts assignments and initialisers, ``made`` those among them whose value is a function that the
-    payload makes there. ``uses`` counts all other occurrences, ``calls`` those that only call it.
+    payload makes there. ``uses`` counts all other occurrences, ``calls`` those that only call it. A parameter is
+    ``mapped`` where an ``arguments`` object shares its value (ECMA-262 §10.4.4): code of the host that gets the object
+    may write anything to it.
     """
 
     name: str
@@ -41,11 +43,12 @@ class Binding:
     uses: int = 0
     calls: int = 0
     is_global: bool = False
+    mapped: bool = False
 
     @property
     def own(self) -> bool:
         """Whether the value, if there is one, is a function of the payload."""
-        return self.made > 0 and self.made == self.writes
+        return self.made > 0 and self.made == self.writes and not self.mapped
 
 
 class Access(Enum):
