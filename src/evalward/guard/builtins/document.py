@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
+_UNSAFE = (
+    "set",
+    "parse",
+    "append",
+    "prepend",
+    "before",
+    "after",
+    "replaceWith",
+)  # `setHTMLUnsafe` and the like
 _OUTSIDE = SPELLS_ANY_NAME | {TAINTED_STRING}
 _ELEMENT = of(known("Element"))
 _RUNNING_ELEMENTS = frozenset({"script", "object", "embed"})
@@ -216,7 +225,10 @@ TRANSFER: dict[str, Transfer] = {
     "unknown.execCommand": _perhaps_exec_command,
     **{
         f"unknown.{name}": _perhaps_markup
-        for name in ("createContextualFragment", "setHTMLUnsafe", "parseHTMLUnsafe")
+        for name in (
+            "createContextualFragment",
+            *(f"{name}HTMLUnsafe" for name in _UNSAFE),
+        )
     },
     "unknown.markup": _perhaps_markup,
     "DOMTokenList.forEach": _for_each_token,

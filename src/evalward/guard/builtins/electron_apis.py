@@ -124,6 +124,7 @@ _ENDING: Final = frozenset(
         *("session-end", "query-session-end"),
     }
 )
+_LOAD: Value = of(known("electron.webContents.prototype.loadURL"))
 _LISTENER: Value = of(known("electron.app.quit", electron_lifecycle.LABEL))
 
 
@@ -159,7 +160,16 @@ def _click(machine: Machine, call: Call) -> Value:
     return V_UNDEFINED
 
 
+def _restore(machine: Machine, call: Call) -> Value:
+    """``navigationHistory.restore({ entries })``: loads the URL of an entry."""
+    entries = machine.get(call.arg(0), "entries", call.span)
+    urls = machine.get(machine.iterate(entries, None, call.span), "url", call.span)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return machine.call(_LOAD, V_UNDEFINED, (urls,), call.span)
+
+
 TRANSFER: dict[str, Transfer] = {
+    "electron.navigationHistory.restore": _restore,
     "electron.MenuItem.prototype.click": _click,
     "electron.BrowserWindow": _window,
     "electron.app.emit": _emit,

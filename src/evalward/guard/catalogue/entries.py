@@ -71,8 +71,10 @@ _PERHAPS_OF_PAGES = (
     "replace",
     "open",
     "createContextualFragment",
-    "setHTMLUnsafe",
-    "parseHTMLUnsafe",
+    *(
+        f"{name}HTMLUnsafe"
+        for name in ("set", "parse", "append", "prepend", "before", "after", "replaceWith")
+    ),
     "Worker",
     "SharedWorker",
 )
