@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 CATALOGUE = load_catalogue()
 PLAIN = {
     *{"string", "text", "number", "boolean", "bigint", "undefined"},
-    *{"plain", "data", "unknown", "symbol"},
+    *{"plain", "data", "unknown", "symbol", "decoded"},
 }
 OTHERS = {
     *{"host", "named", "unknown", "undefined", "deny", "data"},
@@ -23,7 +23,7 @@ NAMESPACES = {"Math", "JSON", "Reflect", "Intl", "Atomics", "CSS", "GLOBAL"}
 
 
 def is_known(result: str) -> bool:
-    while result.startswith(("promise:", "array:", "collection:")):
+    while result.startswith(("promise:", "array:", "collection:", "iterator:")):
         result = result.partition(":")[2]
     if result.startswith("@"):
         return result[1:] in CATALOGUE.entries or result[1:].rpartition(".")[0] in {"", *CATALOGUE.entries}

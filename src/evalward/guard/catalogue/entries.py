@@ -15,7 +15,8 @@ The data are TOML files in this directory, one per environment. A table describe
 
 A result is ``string text decoded number boolean undefined plain data unknown``, ``@path`` (that object),
 ``new:path`` (an object that inherits from it),
-``promise:<result>``, ``array:<result>`` or ``collection:<result>`` (an array whose elements have names, too).
+``promise:<result>``, ``array:<result>``, ``iterator:<result>`` or ``collection:<result>`` (an array whose elements
+have names, too).
 """
 
 from __future__ import annotations
