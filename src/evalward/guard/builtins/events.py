@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
+    TAINTED_DATA,
     TAINTED_STRING,
     UNDEFINED,
     V_ANY_BOOLEAN,
@@ -82,6 +83,7 @@ def _define_element(machine: Machine, call: Call) -> Value:
     """``customElements.define``: the page constructs the class and calls it with attributes, which are text."""
     machine.use(call.arg(1), Flow.CALLBACK, call.span)
     made = machine.construct(call.arg(1), (), call.span)
+    machine.expect_elements(made)
     for atom in made:
         if isinstance(atom, HeapObject):
             method = machine.get(of(atom), "attributeChangedCallback", call.span)
@@ -90,6 +92,11 @@ def _define_element(machine: Machine, call: Call) -> Value:
             )
     machine.leak(call.all(1), Flow.ARGUMENT, call.span)
     return V_UNDEFINED
+
+
+def _defined_class(machine: Machine, call: Call) -> Value:
+    """``customElements.get``: a class of the payload, or of the page."""
+    return V_TAINTED_DATA | machine.get(machine.custom_elements(TAINTED_DATA), "constructor", call.span)
 
 
 def _observer(machine: Machine, call: Call) -> Value:
@@ -108,4 +115,5 @@ TRANSFER: dict[str, Transfer] = {
     "dispatchEvent": _dispatch,
     "Observer": _observer,
     "customElements.define": _define_element,
+    "customElements.get": _defined_class,
 }

@@ -159,6 +159,7 @@ class Catalogue:
         self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {
             name: name for name in _TIMERS
         }
+        self.judging["define"] = "customElements.define"
         self.judging |= {"write": "unknown.write", "writeln": "unknown.write"}
         self.judging |= {name: f"unknown.{name}" for name in _PERHAPS_OF_PAGES}
         self.judging |= dict.fromkeys(_MARKUP_METHODS, "unknown.markup")

@@ -244,6 +244,8 @@ class Composition:
         self.doubt = store.doubt
         self.changed = dataflow.changed
         self.escape_object = dataflow.escape_object
+        self.expect_elements = store.expect_elements
+        self.custom_elements = store.custom_elements
         self.expect_proxies = store.expect_proxies
         self.items_of = store.items_of
 

@@ -94,6 +94,14 @@ class Objects(Protocol):
         """Note that unmodelled code may read, write and call the object."""
         ...
 
+    def expect_elements(self, made: Value) -> None:
+        """Note that an element of the page may be one of these instances of the payload's own class."""
+        ...
+
+    def custom_elements(self, atom: Atom) -> Value:
+        """Return the instances of the payload's classes of elements if an object of the host may be one of them."""
+        ...
+
     def expect_proxies(self) -> None:
         """Note that any unknown object may be a proxy of the payload, which may list any keys."""
         ...

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Known, Value, of
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    NEVER_CALLABLE,
+    UNKNOWN,
+    V_UNDEFINED,
+    Host,
+    Known,
+    Unknown,
+    Value,
+    of,
+)
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.slots import (
     CONSTRUCTOR,
+    CUSTOM_ELEMENTS,
     MAY_BE_PROXIES,
     MAY_BE_REMOVED,
     MAY_HAND_ON_RESULTS,
@@ -16,6 +27,9 @@ from evalward.guard.domain.slots import (
     MAY_HAVE_FOREIGN_CONSTRUCTOR,
     MAY_HAVE_OWN_CALL,
     MAY_HOLD_FUNCTIONS,
+    ON_ANY_HOST,
+    ON_PERHAPS_A_HOST,
+    SETTER_ON_ANY_HOST,
     SYMBOL_ITERATOR,
 )
 from evalward.guard.domain.values import counted, join
@@ -24,18 +38,25 @@ from evalward.guard.interpret.dataflow import MAX_COUNTING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
 
 MAX_OBJECT_GROWTH = 24
 _ARGUMENTS = (0, "array", "string of process.argv", 0)
 
 
+def may_be_host(atom: Atom) -> bool:
+    """Whether an atom stands for an object that the host made."""
+    return type(atom) is Known or type(atom) is Host or (type(atom) is Unknown and atom not in NEVER_CALLABLE)
+
+
 class ObjectStore:
     """The heap objects of a run. Each operation joins, and wakes the readers of an object that it changes.
 
     ``patches`` holds what the payload put in place of standard functions, and the doubts about the standard library
-    that its code raises (``expect_…``). ``methods`` holds the names of the functions that escape by their prototypes.
-    ``escaped_functions`` is the register of the functions that other code may have got hold of.
+    that its code raises (``expect_…``). ``on_hosts`` holds what it put on objects of the host, by
+    name: such an object has more than one path. ``methods`` holds the names of the functions that escape by their
+    prototypes. ``escaped_functions`` is the register of the functions that other code may have got hold of.
     """
 
     def __init__(self, dataflow: Dataflow) -> None:
@@ -43,12 +64,13 @@ class ObjectStore:
         self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
         self.patches = HeapObject("object", -2)
         self.methods = HeapObject("object", -3)
+        self.on_hosts: dict[str, HeapObject] = {}
         self.global_object = HeapObject("object", -1)
         self.escaped_functions = dataflow.add_register()
 
     def release(self) -> None:
         """Break the reference cycles of the objects, so that reference counting frees them at once."""
-        for target in (*self.objects.values(), self.patches, self.global_object):
+        for target in (*self.objects.values(), *self.on_hosts.values(), self.patches, self.global_object):
             target.release()
 
     def escape_method(self, function: HeapObject, prototype: HeapObject) -> None:
@@ -203,6 +225,46 @@ class ObjectStore:
         """Note that data may hold functions when the payload puts one there."""
         if any(atom.callable if isinstance(atom, HeapObject) else isinstance(atom, Known) for atom in value):
             self.put(self.patches, MAY_HOLD_FUNCTIONS, V_UNDEFINED)
+
+    def expect_elements(self, made: Value) -> None:
+        """Note that an element of the page may be one of these instances of the payload's own class."""
+        elements = frozenset(atom for atom in made if type(atom) is not Known)
+        self.put(self._on_hosts(CUSTOM_ELEMENTS), CUSTOM_ELEMENTS, elements)
+
+    def define_on_hosts(self, atom: Atom, name: str, value: Value, setters: Value) -> None:
+        """Note a property that the payload defined on an object of the host: any other path may lead there, too."""
+        self.put(self._on_hosts(name), ON_PERHAPS_A_HOST if atom is UNKNOWN else ON_ANY_HOST, value)
+        if setters:
+            self.put(self._on_hosts(name), SETTER_ON_ANY_HOST, setters)
+
+    def defined_on(self, atom: Atom, name: str) -> Value:
+        """Return what the payload defined under a name on some object of the host, which this one may be."""
+        if not may_be_host(atom):
+            return BOTTOM
+        defined = self._on_hosts(name).properties
+        found = defined.get(ON_ANY_HOST, BOTTOM) if defined else BOTTOM
+        return found | defined.get(ON_PERHAPS_A_HOST, BOTTOM) if defined and atom is not UNKNOWN else found
+
+    def setters_on(self, atom: Atom, name: str) -> Value:
+        """Return the setters that the payload defined under a name on some object of the host."""
+        return (
+            self._on_hosts(name).properties.get(SETTER_ON_ANY_HOST, BOTTOM) if may_be_host(atom) else BOTTOM
+        )
+
+    def custom_elements(self, atom: Atom) -> Value:
+        """Return the instances of the payload's classes of elements if an object of the host may be one of them."""
+        is_element = type(atom) is not Known or (atom.path == "Element" and not atom.by_constructor)
+        if not is_element or not may_be_host(atom):
+            return BOTTOM
+        return self._on_hosts(CUSTOM_ELEMENTS).properties.get(CUSTOM_ELEMENTS, BOTTOM)
+
+    def _on_hosts(self, name: str) -> HeapObject:
+        """Return the object that holds what was put under a name: a change wakes the readers of that name only."""
+        made = self.on_hosts.get(name)
+        if made is None:
+            made = self.on_hosts[name] = HeapObject("object", -4)
+        made.readers[self._dataflow.reader] = None
+        return made
 
     def items_of(self, value: Value) -> list[Value] | None:
         """Return the items of an exact array if that is all the value holds."""

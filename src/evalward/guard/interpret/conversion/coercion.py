@@ -41,6 +41,7 @@ from evalward.guard.domain.slots import (
 )
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Coercion:
         machine: Recursion,
     ) -> None:
         self._dataflow = state.dataflow
+        self._store = state.store
         self._lowered = state.surroundings.lowered
         self._judgement = judgement
         self._held = held
@@ -91,7 +93,10 @@ class Coercion:
         if isinstance(atom, HeapObject):
             return self._object_primitive(atom, span, hint)
         if type(atom) is Known:
-            return self._host_primitives.known_primitive(atom, span)
+            made = self._host_primitives.known_primitive(atom, span)
+            for element in objects_of(self._store.custom_elements(atom)):
+                made |= self._object_primitive(element, span, hint)
+            return made
         if atom is HOST_HELD_TEXT:
             return self._dataflow.read(self._held.given) | V_ANY_STRING
         if isinstance(atom, Unknown):

@@ -82,8 +82,10 @@ class Definitions:
             if type(atom) is Primitive or type(atom) is str:
                 continue  # it throws
             if not isinstance(atom, HeapObject):
+                given = join(value, self._machine.call(callables, of(atom), (), span))
+                for name in resolved.names:
+                    self._store.define_on_hosts(atom, name, given - {UNDEFINED}, setters)
                 if type(atom) is not Known:
-                    given = join(value, self._machine.call(callables, of(atom), (), span))
                     for name in resolved.names if given - {UNDEFINED} else ():
                         self._writes.set_on(atom, name, given, span)
                     if atom in MARKERS and resolved.unknown:
@@ -92,7 +94,6 @@ class Definitions:
                 if type(atom) is Known and atom.path != "globalThis":
                     if resolved.unknown or resolved.numeric:
                         self._store.expect_removals()
-                    given = join(value, self._machine.call(callables, of(atom), (), span))
                     self._keep(atom, key, given, span)
                 continue
             if atom.kind == "proxy":

@@ -91,6 +91,8 @@ class KnownWrites:
             or (member is not None and not member.result.startswith("@"))
         ):
             self._store.put(self._patches, f"{atom.path}.{name}", value)  # later reads of the payload find it
+            if member is None:
+                self._store.define_on_hosts(atom, name, value, BOTTOM)
         if member is not None and member.result == "text":
             texts = self._coercion.to_string(value, span)
             self._store.put(self._patches, f"{atom.path}.{name}", texts)

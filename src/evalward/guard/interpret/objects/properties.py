@@ -67,6 +67,7 @@ class Properties:
         machine: Recursion,
     ) -> None:
         self._dataflow = state.dataflow
+        self._store = state.store
         self._patches = state.store.patches
         self._findings = state.findings
         self._strict = state.surroundings.strict
@@ -76,6 +77,7 @@ class Properties:
         self._machine = machine
         # Nested calls of traps: a handler may be a proxy, and inherit from its own proxy.
         self._traps = 0
+        self._in_custom_element = False
 
     def get(self, owner: Value, name: str, span: Span) -> Value:
         """Return a read by a known name (ECMA-262 §7.3.2)."""
@@ -90,7 +92,7 @@ class Properties:
                 if type(atom) is HeapObject:
                     return self._get_from_object(atom, name, owner, span) or V_UNDEFINED
                 if type(atom) is Known and name[:3] != PRIVATE_PREFIX:
-                    return self._catalogued.get_from_known(atom, name, span) or V_UNDEFINED
+                    return self.get_from(atom, name, owner, span) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, span) or V_UNDEFINED
@@ -104,7 +106,7 @@ class Properties:
     def get_from(self, atom: Atom, name: str, this: Value, span: Span) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
         if type(atom) is Known and name != "__proto__" and name[:3] != PRIVATE_PREFIX:
-            return self._catalogued.get_from_known(atom, name, span)
+            return self._catalogued.get_from_known(atom, name, span) | self._of_payload(atom, name, span)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is read")
             return self._prototypes.get_prototype_of(atom)
@@ -120,7 +122,19 @@ class Properties:
             if atom.type == "symbol" and name == "description":
                 return self._description(atom.text)
             return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, span)
-        return self._unknown_owners.get_from_unknown(atom, name, span)
+        return self._unknown_owners.get_from_unknown(atom, name, span) | self._of_payload(atom, name, span)
+
+    def _of_payload(self, atom: Atom, name: str, span: Span) -> Value:
+        """Return what an object of the host has from the payload: a definition on it, or the class of an element."""
+        found = self._store.defined_on(atom, name)
+        elements = self._store.custom_elements(atom)
+        if not elements or self._in_custom_element:  # a class of elements inherits from an object of the host
+            return found
+        self._in_custom_element = True
+        try:
+            return found | self.get(elements, name, span)
+        finally:
+            self._in_custom_element = False
 
     @staticmethod
     def _description(text: str) -> Value:

@@ -151,7 +151,9 @@ class Writes:
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is written")
         if isinstance(atom, HeapObject):
             self._set_on_object(atom, name, value, span)
-        elif name.startswith(PRIVATE_PREFIX):
+            return
+        self._setters.call_on_host(atom, name, value, span)
+        if name.startswith(PRIVATE_PREFIX):
             place = atom.path if isinstance(atom, (Known, Host)) else "unknown"
             self._store.put(self._patches, f"{place}.{name}", value)
         elif type(atom) is Known:
