@@ -34,5 +34,5 @@ export const isProxy = (x) => shared.proxies !== undefined && shared.proxies.has
 
 /** The sets in which the rules of the page note nodes. */
 export const pageNotes = () => (shared.page ??= {
-  __proto__: null, depth: 0, isUnjudged: false, isAnyReleased: false, released: weakSet(), roots: weakMap(),
+  __proto__: null, depth: 0, isListening: false, isUnjudged: false, isAnyReleased: false, released: weakSet(), roots: weakMap(),
 });

@@ -8,6 +8,7 @@ import { bytesAsText, judgeMarkup } from './markup.js';
 import { isPlain } from './results.js';
 import { spread } from './tables.js';
 import { isInertType, isMarkupType } from './types.js';
+import { judgeDebugger } from './urls.js';
 
 const TOKEN = /^[!#$%&'*+.^_`|~a-z0-9-]+$/;
 const CHARSET = /^[^;]*(?:;\s*charset\s*=\s*"?(?:utf-?8|us-ascii|iso-8859-1|windows-1252)"?)?\s*;?\s*$/;
@@ -38,10 +39,13 @@ const withoutFragment = (url) => {
   return at < 0 ? url : apply(stringSlice, url, [0, at]);
 };
 
+/** What a page asks for. A service worker fetches what the page has asked it for, which may be anything. */
+const purposeOf = (request) => (isObject(ask(request, 'serviceWorker')) ? 'other' : ask(request, 'resourceType'));
+
 /** Whether the page may run what it gets for the request. */
 const mayRun = (request) => {
-  const kind = ask(request, 'resourceType');
-  return DATA[kind] !== true && kind !== 'document';
+  const purpose = purposeOf(request);
+  return DATA[purpose] !== true && purpose !== 'document';
 };
 
 /**
@@ -173,14 +177,15 @@ function judgeContent(text, type, isUntyped) {
   judgeMarkup(text);
 }
 
-/** What an intercepted request becomes: only what is no script or document may come from elsewhere. */
-export function judgedRequest(options, real) {
+/** What an intercepted request becomes: only what is no script or document may come from elsewhere, or be asked for by the host. */
+export function judgedRequest(options, real, isAsked) {
   if (!isObject(options)) return options;
   if (!isPlain(options) || isArray(options)) deny('nested-evaluation', 'the request is no plain data');
-  const url = get(options, 'url');
-  if (url === undefined || url === null) return options;
+  const given = get(options, 'url');
   const request = requestOf(real);
+  const url = given === undefined || given === null ? ask(request, 'url') : given;
   if (typeof url !== 'string') refuse();
-  if (url !== ask(request, 'url') && DATA[ask(request, 'resourceType')] !== true) refuse();
+  judgeDebugger(url);
+  if (!isAsked && url !== ask(request, 'url') && DATA[purposeOf(request)] !== true) refuse();
   return options;
 }

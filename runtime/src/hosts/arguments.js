@@ -8,10 +8,11 @@ import { travelling } from '../functions.js';
 import { behind } from './behind.js';
 import { judgedAnswer, judgedRequest } from './answers.js';
 import { lowerCase, match } from './captured.js';
-import { judgeMarkup } from './markup.js';
+import { judgeFiles, judgePath, judgeState } from './files.js';
+import { judgeMarkup, judgeStyle } from './markup.js';
 import { copied, given, isPlain } from './results.js';
 import { spread, tableOf, typesOfEvent, wordsOf } from './tables.js';
-import { judgeUrl } from './urls.js';
+import { judgedSite, judgeUrl } from './urls.js';
 
 const MAX_DEPTH = 50;
 
@@ -37,9 +38,15 @@ function argument(x, i, key, table, how, real) {
   if (table.texts[key] === at || table.functions[key] === at && !isSelector(x)) return carried(x, table.route);
   if (table.urls[key] === at && isText(x)) return judgeUrl(StringCtor(x));
   if (table.markup[key] === at) return judgeMarkup(StringCtor(x));
+  if (table.keys[key] !== undefined && wordsOf(table.keys[key])[x = StringCtor(x)] !== true) deny(table.family, 'a member that no list names');
+  if (table.sites[key || '()'] === at) x = judgedSite(x);
   const passed = copyOut(x, how, 0);
+  const files = table.files[key];
+  if (files !== undefined && i >= +files[0]) judgeFiles(passed, apply(stringSlice, files, [2]));
+  if (table.states[key] === at) judgeState(passed);
+  if (table.styles[key] === at) judgeStyle(passed);
   if (table.bodies[key] === at) return judgedAnswer(passed, real);
-  if (table.requests[key] === at) return judgedRequest(passed, real);
+  if (table.requests[key] === at) return judgedRequest(passed, real, key === 'fetch');
   if (table.locators[key] === at) return judgedLocator(passed);
   return table.fields[key] === undefined ? passed : judgedFields(passed, wordsOf(table.fields[key]));
 }
@@ -55,6 +62,8 @@ function judgedFields(options, names) {
     const value = get(options, keys[i]);
     if (names[keys[i]] !== true && value !== undefined) deny('nested-evaluation', 'an option that no list names');
     if (keys[i] === 'baseURL' && value !== undefined) judgeBase(value);
+    if (keys[i] === 'storageState') judgeState(value);
+    if (keys[i] === 'recordHar' && isObject(value)) judgePath(get(value, 'path'), 'har');
   }
   return options;
 }
@@ -64,7 +73,7 @@ function judgeBase(url) {
   if (typeof url !== 'string' || match(BASE, lowerCase(url)) === null) deny('nested-evaluation', 'the base of URLs is no site');
 }
 
-const BASE = /^(?:https?|file):\/\//;
+const BASE = /^https?:\/\//;
 
 /** How an element is found: by a strategy that a list names, none of which runs what it is given. */
 function judgedLocator(locator) {

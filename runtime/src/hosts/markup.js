@@ -113,3 +113,32 @@ export function bytesAsText(bytes) {
   }
   return out;
 }
+
+const EDITABLE = /user-modify|@import/;
+const HEXADECIMAL = '0123456789abcdef';
+
+/** A style sheet with its escapes decoded, in lower case (CSS Syntax §4.3.7). */
+function unescaped(text) {
+  let out = '';
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] !== '\\') {
+      out += text[i];
+      continue;
+    }
+    let code = 0;
+    let end = i + 1;
+    for (let value; end < text.length && end < i + 7 && (value = indexOf(HEXADECIMAL, text[end], 0)) >= 0; end++) code = 16 * code + value;
+    if (end === i + 1) continue;
+    out += code < 128 ? lowerCase(letter(code)) : '?';
+    i = text[end] <= ' ' ? end : end - 1;
+  }
+  return out;
+}
+
+/** Deny a style sheet that makes elements editable, or takes rules from elsewhere: a driver could type into a script then. */
+export function judgeStyle(options) {
+  const content = isObject(options) ? get(options, 'content') : undefined;
+  if (content === undefined) return;
+  if (typeof content !== 'string') deny('nested-evaluation', 'a style sheet that is no text');
+  if (match(EDITABLE, unescaped(lowerCase(content))) !== null) deny('nested-evaluation', 'a style sheet that makes elements editable');
+}

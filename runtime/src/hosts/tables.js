@@ -51,8 +51,8 @@ const unpacked = create(null);
 
 /**
  * What is listed of the object at `path`: results of `values` and `methods`, constructs of what is `denied`, positions
- * of arguments that are `texts`, `functions`, `urls`, `markup`, `bodies`, `requests` or `locators`, what `fields` of options are
- * passed on; `others` is what any other member is.
+ * of arguments that are `texts`, `functions`, `urls`, `markup`, `bodies`, `requests`, `locators`, `sites`, `states` or `styles`, what `fields` of
+ * options are passed on, where `files` begin and how their names end, which `keys` a first argument may be; `others` is what any other member is.
  */
 export function tableOf(path) {
   if (unpacked[path] !== undefined) return unpacked[path];
@@ -71,6 +71,11 @@ export function tableOf(path) {
     functions: grouped(part(packed, 'f')),
     requests: grouped(part(packed, 'g')),
     locators: grouped(part(packed, 'o')),
+    sites: grouped(part(packed, 'A')),
+    states: grouped(part(packed, 'B')),
+    files: grouped(part(packed, 'F')),
+    keys: grouped(part(packed, 'K')),
+    styles: grouped(part(packed, 'G')),
     fields: grouped(part(packed, 'h')),
     callbacks: grouped(part(packed, 'c')),
     events: words(part(packed, 'e')),

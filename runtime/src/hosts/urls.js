@@ -1,12 +1,16 @@
 // URLs that a host opens: allowed are those of sites and files, and `data:` URLs whose content is surely inert.
-import { apply, stringIndexOf, stringSlice } from '../natives.js';
+import { apply, construct, G, get, getPrototypeOf, isObject, ownDescriptor, StringCtor, stringIndexOf, stringSlice, TypeError } from '../natives.js';
+import { isForged } from '../shared.js';
 import { deny } from '../membrane.js';
+import { behind } from './behind.js';
 import { letter, lowerCase, match } from './captured.js';
 import { judgeMarkup } from './markup.js';
 import { isInertType, isMarkupType } from './types.js';
 
 const SCHEME = /^([a-z][a-z0-9+.-]*):/;
-const SITE = /^(?:https?|wss?|file|app):/;
+const SITE = /^(?:https?|wss?|app):/;
+// A document that a browser reads by its ending, and no folder: what a payload has saved has another one (drivers.toml).
+const FILE = /^file:[^?#]*[^?#\/\\.]\.(?:html?|xhtml|xml|svg|pdf|txt|json|css|png|jpe?g|gif|webp)(?:[?#]|$)/;
 const BLANK = /^about:blank(?:[?#]|$)/;
 // A type as the Fetch standard reads it, with no parameter that could mean another encoding.
 const HEADER = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)?(?:;(?:charset=(?:utf-8|us-ascii|iso-8859-1|windows-1252)|utf-?8))?(;base64)?$/;
@@ -17,7 +21,11 @@ export function judgeUrl(url) {
   const bare = withoutBlanks(url);
   const lower = lowerCase(bare);
   // Without a scheme it is relative to where the host is.
-  if (match(SCHEME, lower) === null || match(SITE, lower) !== null || match(BLANK, lower) !== null) return url;
+  if (match(SCHEME, lower) === null || match(FILE, lower) !== null || match(BLANK, lower) !== null) return url;
+  if (match(SITE, lower) !== null) {
+    judgeDebugger(url);
+    return url;
+  }
   if (apply(stringIndexOf, lower, ['data:']) !== 0) deny('nested-evaluation', 'the URL is no page of a site');
   const comma = apply(stringIndexOf, bare, [',']);
   const header = comma < 0 ? null : match(HEADER, apply(stringSlice, lower, [5, comma]));
@@ -55,3 +63,54 @@ function unescaped(text) {
 }
 
 const digit = (text, at) => apply(stringIndexOf, HEX, [lowerCase(text[at])]);
+
+const { URL: RealURL, Request: RealRequest } = G;
+const reader = (maker, member) => (typeof maker === 'function' && !isForged(maker.name) ? ownDescriptor(maker.prototype, member)?.get : undefined);
+const readHost = reader(RealURL, 'hostname');
+const readPath = reader(RealURL, 'pathname');
+const readUrl = reader(RealRequest, 'url');
+
+// What a browser's debugger answers to: it takes requests to an address or to `localhost`, under any port.
+const LOCAL = /^(?:[\d.]+|\[.*\]|(?:.*\.)?localhost\.?)$/;
+// Of Chromium (/json/new opens any URL), and of WebDriver (/session starts a browser, and runs scripts in it).
+const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?:\/.*)?)?|devtools\/.*|(?:wd\/hub\/+)?sessions?(?:\/.*)?)\/*$/;
+
+/** The native's answer about `x`, undefined for what is none of its kind. */
+function answer(read, x) {
+  try {
+    return apply(read, x, []);
+  } catch (error) {
+    if (getPrototypeOf(error) !== TypeError.prototype) throw error;
+    return undefined;
+  }
+}
+
+const parse = (text) => {
+  try {
+    return construct(RealURL, [text, 'http://localhost/']);
+  } catch {
+    return undefined; // nobody else reads it either
+  }
+};
+
+/** Deny the URL of a debugger, to which a request is a program. */
+export function judgeDebugger(text) {
+  if (readPath === undefined) return;
+  const url = parse(text);
+  if (url === undefined || match(LOCAL, apply(readHost, url, [])) === null) return;
+  if (match(DEBUGGER, lowerCase(apply(readPath, url, []))) !== null) deny('nested-evaluation', 'the debugger of a browser');
+}
+
+/** The URL, or the request with one, that the host itself sends a request to: converted once, and judged. */
+export function judgedSite(x) {
+  if (x === undefined) return x;
+  const facts = isObject(x) ? behind(x) : undefined;
+  let url;
+  if (facts !== undefined) {
+    const ask = get(facts.real, 'url');
+    url = typeof ask === 'function' ? apply(ask, facts.real, []) : undefined;
+  } else if (isObject(x) && readUrl !== undefined) url = answer(readUrl, x);
+  const site = url === undefined && facts === undefined ? StringCtor(x) : x;
+  judgeDebugger(url === undefined ? StringCtor(site) : url);
+  return site;
+}

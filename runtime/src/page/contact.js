@@ -16,10 +16,11 @@ import { LINKING, PARTS, RUNNING } from './elements.js';
 import { insertion } from './insertion.js';
 import { markup } from './markup.js';
 import { reflection } from './reflection.js';
+import { requests } from './requests.js';
 import { meetUnnamed } from './unnamed.js';
 
 const behaviourOf = (word, member) => {
-  const make = markup[word] ?? insertion[word] ?? reflection[word] ?? creation[word];
+  const make = markup[word] ?? insertion[word] ?? reflection[word] ?? requests[word] ?? creation[word];
   const made = make(member);
   return typeof made === 'function' ? { __proto__: null, call: made, construct: refuseConstruct(made) } : made;
 };

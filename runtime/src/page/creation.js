@@ -12,7 +12,7 @@ import {
 import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
 import { guarded, judgeTree, parsed, shadowRootOf } from './trees.js';
-import { essence, isPassive, judgeUrl } from './urls.js';
+import { essence, isMedia, isPassive, judgeUrl } from './urls.js';
 import { viewed } from './views.js';
 import { words } from './words.js';
 
@@ -79,21 +79,25 @@ const blob = {
   },
 };
 
-/** `URL.createObjectURL(blob)`: a document of the page's origin comes of it, so its type is one that cannot run. */
-const objectUrl = (self, args, real) => {
+/** Deny a blob of which a document of the page's origin would come that may run. Anything else is a MediaSource, or a TypeError. */
+export const judgeBlob = (blob) => {
   if (blobType === undefined) deny('dom-script-injection', 'the page lacks an interface');
-  const blob = at(args, 0);
   let type = '';
   try {
     type = apply(blobType, blob, []);
   } catch (error) {
     if (getPrototypeOf(error) !== TypeError.prototype) throw error;
-    return apply(real, self, args); // a MediaSource, or the native's own TypeError
+    return;
   }
   const text = isHtml(type) ? markupOf.get(blob) : undefined;
   if (text !== undefined) judgePage(text);
   else if (!isMedia(essence(type)) && !isPassive(essence(type))) deny('dom-script-injection');
-  return apply(real, self, [blob]);
+};
+
+/** `URL.createObjectURL(blob)`. */
+const objectUrl = (self, args, real) => {
+  judgeBlob(at(args, 0));
+  return apply(real, self, args);
 };
 
 const isHtml = (type) => type === 'text/html' || type === 'text/html;charset=utf-8';
@@ -107,13 +111,8 @@ const judgePage = (text) => {
   judgeTree(rootElement(parseDocument(text)));
 };
 
-const READ_ELSEHOW = /<no|[\0\x0e\x0f\x1b]|shadowrootmode/i;
-
-const isMedia = (type) => {
-  if (includes(type, 'xml') || includes(type, 'html')) return false;
-  const kind = type.length > 6 ? type[0] + type[1] + type[2] + type[3] + type[4] + type[5] : '';
-  return kind === 'image/' || kind === 'audio/' || kind === 'video/';
-};
+// A byte order mark is no text to a browser, and text to a parser of strings.
+const READ_ELSEHOW = /<no|[\0\x0e\x0f\x1b\ufeff]|shadowrootmode/i;
 
 /** The receiver of a member of the window: the window for its facade. No other real value is given away. */
 const windowOf = (self) => (unwrap(self) === G ? G : self);

@@ -28,7 +28,7 @@ const missing = () => deny('dom-script-injection', 'the page lacks an interface'
 const absent = () => { throw new TypeError('Illegal invocation'); };
 
 /** The getter of an attribute as a function of the object; it throws a TypeError on anything of another brand. Looked up once. */
-const getter = (name, member) => {
+export const getter = (name, member) => {
   if (isEarly) memberOf(name, member);
   let real;
   return (object) => apply(real ??= part(name, member, 'get') ?? absent, object, []);
@@ -40,10 +40,16 @@ const setter = (name, member) => {
   return (object, value) => apply(real ??= part(name, member, 'set') ?? absent, object, [value]);
 };
 
-const method = (name, member) => {
+export const method = (name, member) => {
   if (isEarly) memberOf(name, member);
   let real;
   return (object, ...values) => apply(real ??= part(name, member, 'value') ?? absent, object, values);
+};
+
+/** The constructor of an interface as a function. */
+export const constructorOf = (name) => {
+  if (isEarly) memberOf(name, 'constructor');
+  return (...values) => construct(part(name, 'constructor', 'value') ?? absent, values);
 };
 
 export const nodeType = getter('Node', 'nodeType');
@@ -77,6 +83,9 @@ export const activeElement = getter('Document', 'activeElement');
 export const selectionStart = getter('HTMLInputElement', 'selectionStart');
 export const designMode = getter('Document', 'designMode');
 export const adopt = method('Document', 'adoptNode');
+export const makeText = method('Document', 'createTextNode');
+export const removeChild = method('Node', 'removeChild');
+export const listen = method('EventTarget', 'addEventListener');
 export const makeFragment = method('Document', 'createDocumentFragment');
 export const makeElement = method('Document', 'createElementNS');
 const implementation = getter('Document', 'implementation');
@@ -152,10 +161,10 @@ export const isUnknown = (element) => {
 };
 
 const parseText = method('DOMParser', 'parseFromString');
-if (isEarly) memberOf('DOMParser', 'constructor');
+const makeParser = constructorOf('DOMParser');
 
 /** Markup as a document of its own, without a browsing context. */
-export const parseDocument = (markup) => parseText(construct(part('DOMParser', 'constructor', 'value'), []), markup, 'text/html');
+export const parseDocument = (markup) => parseText(makeParser(), markup, 'text/html');
 
 let quiet;
 

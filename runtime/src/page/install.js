@@ -7,6 +7,7 @@ import { meetFunction } from './contact.js';
 import { home } from './dom.js';
 import { exotic } from './exotic.js';
 import { foreignNode, judgeWindowRead } from './realms.js';
+import { installTyping } from './typing.js';
 import { installClock } from './unnamed.js';
 
 /** What browsers give to extensions and privileged pages. */
@@ -28,4 +29,5 @@ export function installPage() {
   addClassifier(foreignNode);
   onWindowRead(judgeWindowRead);
   onExotic(exotic);
+  installTyping();
 }

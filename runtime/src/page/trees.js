@@ -32,7 +32,7 @@ const measured = (text) => text.length + ':' + text;
 const describe = (element) => {
   const list = attributesOf(element);
   const count = attributeCount(list);
-  let text = measured(tagOf(element));
+  let text = measured(tagOf(element)) + measured(namespaceOf(element) ?? '');
   for (let i = 0; i < count; i++) text += measured(attributeName(list[i])) + measured(attributeValue(list[i]));
   return isScriptNode(element) ? text + measured(textOf(element)) : text;
 };

@@ -6,9 +6,12 @@ import { apply, G, isNative, isObject, ownDescriptor, stringIndexOf, stringSlice
 import { denied, handler, pageValue, unwrap } from '../membrane.js';
 import { deny } from '../denial.js';
 import { onGlobalRead } from '../global.js';
-import { ownerDocument, home, kindOf } from './dom.js';
+import { judgeBlob } from './creation.js';
+import { ELEMENT, ownerDocument, home, kindOf } from './dom.js';
+import { judgeElement } from './elements.js';
 import { INTERFACES } from './interfaces.js';
-import { at, includes } from './text.js';
+import { judgedRequest } from './requests.js';
+import { at, includes, string } from './text.js';
 import { judgeAnyValue } from './urls.js';
 import { words } from './words.js';
 
@@ -16,7 +19,10 @@ import { words } from './words.js';
 const RUNS = words(
   'eval Function AsyncFunction GeneratorFunction AsyncGeneratorFunction execScript importScripts call apply bind construct '
   + 'defineProperty defineProperties setPrototypeOf __defineGetter__ __defineSetter__ insertAdjacentHTML write writeln setAttribute '
-  + 'setAttributeNS setHTMLUnsafe parseHTMLUnsafe execCommand createContextualFragment Worker SharedWorker',
+  + 'setAttributeNS setHTMLUnsafe parseHTMLUnsafe execCommand createContextualFragment Worker SharedWorker '
+  // These change an object that they are given, or compile what is no text.
+  + 'set deleteProperty freeze seal preventExtensions captureStackTrace Module Instance Memory Table Global Tag compile '
+  + 'compileStreaming instantiate instantiateStreaming ShadowRealm',
 );
 const LATER = words('setTimeout setInterval setImmediate requestAnimationFrame requestIdleCallback');
 // What drivers put in their place compiles a text.
@@ -51,26 +57,58 @@ const later = {
   construct: refuseConstruct,
 };
 
-/** What may be a native with a rule, or a function of the page's of the same name: text is judged as markup and as a URL. */
-const careful = {
-  __proto__: null,
-  call(self, args, real) {
-    for (let i = 0; i < args.length; i++) {
-      if (isObject(args[i])) judgeNode(args[i]);
-      else if (typeof args[i] === 'string') judgeText(args[i]);
-    }
-    return apply(real, selfOf(self), values(args));
-  },
-  construct: refuseConstruct,
+// Rules that do not depend on the receiver, which nobody knows: of these a native that is bound may be called. The first ones take
+// objects as what they are: listeners, options, views, blobs.
+const OBJECTS = words('window view0 view01 view012 view1 view2 event objectUrl');
+const OPEN = words('navigate asking element');
+// A row of requests alone: the first argument is one, and the second has options.
+const ASKING = 'asking @';
+
+/** Whether a rule of `row` is one of `rules`; no interface is called like one. */
+const hasRule = (row, rules) => {
+  const all = words(row);
+  for (const rule in rules) if (all[rule]) return true;
+  return false;
 };
 
-const judgeNode = (x) => {
-  if (kindOf(x) !== 0 && ownerDocument(x) !== home) deny('dom-script-injection', 'a node of another document');
+/**
+ * What may be a native with one of the rules in `row`, or a function of the page's of the same name. A native converts what it does not
+ * take as an object: it is converted here, once, and text is judged as markup and as a URL.
+ */
+const careful = (row) => {
+  const takesObjects = row === ASKING || hasRule(row, OBJECTS);
+  const argument = (x) => {
+    if (kindOf(x) !== 0 && ownerDocument(x) !== home) deny('dom-script-injection', 'a node of another document');
+    return judgedText(takesObjects || !isObject(x) ? x : string(x));
+  };
+  return {
+    __proto__: null,
+    call(self, args, real) {
+      for (let i = 0; i < args.length; i++) args[i] = argument(args[i]);
+      if (hasRule(row, BLOBS)) judgeBlob(at(args, 0));
+      if (row === ASKING && args.length > 0) args[0] = judgedRequest(args[0]);
+      const result = apply(real, selfOf(self), values(args));
+      if (kindOf(result) === ELEMENT && hasRule(row, MAKERS)) judgeElement(result);
+      return result;
+    },
+    construct: refuseConstruct,
+  };
 };
 
-const judgeText = (text) => {
-  judgeAnyValue(text);
-  if (includes(text, '<')) deny('dom-script-injection', 'markup for a native that is bound');
+const BLOBS = words('objectUrl');
+const MAKERS = words('element');
+
+const judgedText = (x) => {
+  if (typeof x !== 'string') return x;
+  judgeAnyValue(x);
+  if (includes(x, '<')) deny('dom-script-injection', 'markup for a native that is bound');
+  return x;
+};
+
+/** The function `f` is called like a listed native, if that is right for any receiver. */
+const meetBound = (f, row) => {
+  if (hasRule(row, OBJECTS) || hasRule(row, OPEN)) handler(f, careful(row));
+  else denied(f, 'global-object', 'a native that is bound');
 };
 
 /** Say how a function without a native's name in its text is called. @returns {boolean} whether it is one of these */
@@ -82,9 +120,9 @@ export const meetUnnamed = (f) => {
   }
   if (!isNative(f)) return false;
   const name = boundName(f);
-  if (RUNS[name] === true) denied(f, 'global-object', 'a native that is bound');
+  if (RUNS[name] === true || apply(stringIndexOf, name, ['set ']) === 0) denied(f, 'global-object', 'a native that is bound');
   else if (LATER[name] === true) handler(f, later);
-  else if (name !== '' && INTERFACES[name] !== undefined) handler(f, careful);
+  else if (name !== '' && INTERFACES[name] !== undefined) meetBound(f, INTERFACES[name]);
   else return false;
   return true;
 };

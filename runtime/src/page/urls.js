@@ -2,7 +2,7 @@
 import { apply, construct, G, getPrototypeOf, regexpExec, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
 import { readLocation, readPath, readProtocol, RealURL } from './captured.js';
-import { lower } from './text.js';
+import { includes, lower } from './text.js';
 import { words } from './words.js';
 
 const ParseError = TypeError.prototype;
@@ -12,7 +12,7 @@ const LINKS = words('mailto: tel: sms: ftp: blob:');
 
 /** What a `data:` URL may hold where it may become a document: nothing that an engine renders as markup. */
 const DATA_TYPES = words(
-  'text/plain text/csv text/markdown text/calendar text/vcard application/json application/octet-stream application/pdf ' +
+  'text/plain text/csv text/markdown text/calendar text/vcard application/json application/octet-stream ' +
   'application/zip application/gzip image/png image/jpeg image/gif image/webp image/avif image/bmp image/x-icon ' +
   'audio/mpeg audio/wav audio/ogg audio/webm video/mp4 video/webm video/ogg font/woff font/woff2 text/css',
 );
@@ -51,6 +51,13 @@ const essenceOfData = (path) => {
 
 /** Whether a document of this media type cannot run script. */
 export const isPassive = (type) => type === '' || DATA_TYPES[type] === true;
+
+/** Whether content of this media type is a picture, sound or film, and no document. */
+export const isMedia = (type) => {
+  if (includes(type, 'xml') || includes(type, 'html')) return false;
+  const kind = type.length > 6 ? type[0] + type[1] + type[2] + type[3] + type[4] + type[5] : '';
+  return kind === 'image/' || kind === 'audio/' || kind === 'video/';
+};
 
 /** The scheme as the URL Standard (§4.4, basic URL parser) reads it, where the engine has no parser; 'http:' for a relative URL. */
 const readScheme = (text) => {

@@ -12,13 +12,15 @@ import * as chrome from 'selenium-webdriver/chrome.js';
 const [executablePath, chromedriver] = process.argv.slice(2);
 const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
 const CONTENT = '<title>T</title><h1 id=x>Hello</h1><ul><li>a<li>b</ul><input id=i value=v><a href=/path>link</a>';
-// What a site says: a page with a script of its own, and `/echo?`, which answers with the text that it is asked for.
+// What a site says: a page with a script of its own, `/echo?`, which answers with the text that it is asked for, and
+// `/typing`, a page with an empty script.
 const server = createServer((request, response) => {
   const { url } = request;
   const isScript = url.endsWith('.js');
   const type = url.startsWith('/echo?') ? 'text/plain' : isScript ? 'text/javascript' : 'text/html';
   response.writeHead(200, { 'content-type': type });
   if (url.startsWith('/echo?')) response.end(decodeURIComponent(url.slice(6)));
+  else if (url === '/typing') response.end(`${CONTENT}<script id=empty></script>`);
   else response.end(isScript ? 'window.app = 1' : `${CONTENT}<script src=/app.js></script>`);
 }).listen(0);
 await new Promise((done) => { server.on('listening', done); });

@@ -10,7 +10,12 @@ know, in the catalogue's grammar, and with these keys:
 - ``functions.<n>`` lists methods whose argument is evaluated in a page if it is a function, and else a selector.
 - ``urls.<n>``, ``markup.<n>`` and ``bodies.<n>`` list methods whose argument is a URL, a document, or the answer to a
   request; ``requests.<n>`` those that change a request, ``locators.<n>`` those that find an element.
-- ``fields."a b"`` lists methods that get of their options (argument 0) these names alone.
+  ``sites.<n>`` those that the host itself sends a request to, ``states.<n>`` those that are a stored state,
+  ``styles.<n>`` those that are a style sheet in options.
+- ``fields."a b"`` lists methods that get of their options (argument 0) these names alone; ``keys."a b"`` methods whose
+  first argument is one of these words.
+- ``files."n a b"`` lists methods whose arguments from position ``n`` on may be, or have in ``path``, names of files:
+  they end in one of these words.
 - ``callbacks."@a @b"`` lists methods that call the functions that they get with these objects.
 - ``events`` lists methods that take the name of an event and a listener, ``writable`` members that a payload may
   replace; ``options`` is the position of settings whose ``webPreferences`` are checked.
@@ -37,9 +42,13 @@ if TYPE_CHECKING:
     from evalward.guard.catalogue import Catalogue, Entry
 
 _FILES: Final = ("drivers", "electron", "modules", "process")
-_POSITIONED: Final = ("texts", "functions", "urls", "markup", "bodies", "requests", "locators")
+_POSITIONED: Final = (
+    *("texts", "functions", "urls", "markup", "bodies"),
+    *("requests", "locators", "sites", "states", "styles"),
+)
 _KEYS: Final = frozenset(
     {"values", "methods", "deny", "result", "instance", "others", "fields", "compares"}
+    | {"files", "keys"}
     | {"settings", "removable"}
     | {"route", "unless", "classes", "callbacks", "events", "writable", "options", "prefix", *_POSITIONED}
 )
@@ -75,6 +84,8 @@ class HostObject:
     route: str = ""
     unless: dict[str, str] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
     compares: bool = False
     settings: bool = False
     removable: frozenset[str] = frozenset()
@@ -98,8 +109,9 @@ class HostObject:
         self.removable |= frozenset(table.get("removable", "").split())
         for condition, names in table.get("unless", {}).items():
             self.unless |= dict.fromkeys(names.split(), condition)
-        for listed, names in table.get("fields", {}).items():
-            self.fields |= dict.fromkeys(names.split(), listed)
+        for kind, lists in (("fields", self.fields), ("files", self.files), ("keys", self.keys)):
+            for listed, names in table.get(kind, {}).items():
+                lists.update(dict.fromkeys(names.split(), listed))
         if "options" in table:
             self.options = int(table["options"])
 
