@@ -14,6 +14,12 @@ from command_line import run
 if TYPE_CHECKING:
     from pathlib import Path
 
+# A shell's background jobs ignore SIGINT, and so would the command.
+ANSWERS_INTERRUPTS = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("evalward", run_name="__main__")
+"""
 WAITING = "waiting for a change; Ctrl-C ends\n"
 
 
@@ -21,7 +27,7 @@ def test_each_change_is_judged(tmp_path: Path) -> None:
     file = tmp_path / "a.js"
     file.write_text("1 + 1")
     with subprocess.Popen(
-        [sys.executable, "-m", "evalward", "check", str(tmp_path), "--watch", "--format", "text"],
+        [sys.executable, "-c", ANSWERS_INTERRUPTS, "check", str(tmp_path), "--watch", "--format", "text"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -34,7 +34,6 @@ from evalward.judging.self_test import SelfTestError
 from evalward.policy import Policy, load_policy
 from evalward.server.addresses import DEFAULT_LISTEN, ListenError
 from evalward.server.fronts.front_role import FrontRole, NoRoleError
-from evalward.server.fronts.supervisor import FrontFailedError
 from evalward.server.lifecycle.critical_threads import exit_on_critical_failure, exit_process, failure_site
 from evalward.server.lifecycle.parent_pipe import NoTokenError, read_token, when_closed
 from evalward.server.lifecycle.policy_reload import PolicyFile
@@ -260,7 +259,7 @@ def _role() -> FrontRole | None:
 def _supervise(place: serve_fronts.Place, count: int, drain_seconds: float) -> None:
     try:
         ended_well = serve_fronts.supervise(place, count, drain_seconds=drain_seconds)
-    except (ListenError, FrontFailedError, OSError) as error:
+    except (ListenError, RuntimeError, OSError) as error:
         _fail(str(error))
     if not ended_well:
         _fail("a front did not end by itself: its log may have no stop record")

@@ -19,13 +19,13 @@ from evalward.cli.guard_values import MOST_WORKERS
 from evalward.cli.serve_process import announce, signals_held
 from evalward.judging.workers.cores import available_cores
 from evalward.server.addresses import ListenError, TcpAddress, UnixAddress, parse_listen
-from evalward.server.fronts.front_process import FrontProcess
 from evalward.server.fronts.front_role import FrontRole, is_front, log_of
-from evalward.server.fronts.supervisor import Supervisor
 from evalward.server.lifecycle.parent_pipe import when_closed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from evalward.server.fronts.front_process import FrontProcess
 
 Address = TcpAddress | UnixAddress
 
@@ -79,6 +79,10 @@ def supervise(place: Place, count: int, *, drain_seconds: float) -> bool:
 
     Raises ListenError, FrontFailedError, OSError.
     """
+    # A front itself, and a server without fronts, do without a supervisor's imports.
+    from evalward.server.fronts.front_process import FrontProcess  # noqa: PLC0415
+    from evalward.server.fronts.supervisor import Supervisor  # noqa: PLC0415
+
     listen = _shareable(place)
     with (
         signals_held(Supervisor.HELD),
