@@ -35,6 +35,7 @@ from evalward.policy import Policy, load_policy
 from evalward.server.addresses import DEFAULT_LISTEN, ListenError
 from evalward.server.fronts.front_role import FrontRole, NoRoleError
 from evalward.server.lifecycle.critical_threads import exit_on_critical_failure, exit_process, failure_site
+from evalward.server.lifecycle.malloc_arenas import bound_malloc_arenas
 from evalward.server.lifecycle.parent_pipe import NoTokenError, read_token, when_closed
 from evalward.server.lifecycle.policy_reload import PolicyFile
 from evalward.server.lifecycle.sidecar import Server
@@ -165,6 +166,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         _supervise(place, count, drain_seconds)
         return
     disable_core_dumps()
+    bound_malloc_arenas()
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,

@@ -30,8 +30,6 @@ from evalward.server.observe.readiness import Readiness, parser_test
 from evalward.server.transport.caller_identity import CallerIdentityReader
 from evalward.server.transport.connections import Connections
 from evalward.server.transport.door_calls import DoorCalls
-from evalward.server.transport.ext_mcp import ExtMcp
-from evalward.server.transport.ext_proc import STREAMS, ExtProc
 from evalward.server.transport.grpc_server import bounded_server, call_threads, message_bytes
 from evalward.server.transport.guard_service import SERVICE_NAME, GuardService
 from evalward.server.transport.health_service import SERVICE_NAME as HEALTH_NAME
@@ -137,7 +135,7 @@ class Parts:
         )
         call_pool = PrestartedPool(
             call_threads(settings, pending_requests=pending_requests, evaluates=self.evaluates)
-            + (STREAMS if settings.ext_proc else 0),
+            + _gateway_streams(settings),
             "rpc",
         )
         self.message_bytes = message_bytes(settings, policy.limits.payload_bytes, evaluates=self.evaluates)
@@ -226,9 +224,14 @@ class Parts:
     def _add_handlers(self, pending_requests: PendingRequests, settings: Settings) -> None:
         self.grpc.add_generic_rpc_handlers((self.service.handler(pending_requests),))
         self.grpc.add_generic_rpc_handlers((self.health.handler(),))
+        # The protocols of gateways take 3 MB, which most servers do without.
         if settings.ext_mcp:
+            from evalward.server.transport.ext_mcp import ExtMcp  # noqa: PLC0415
+
             self.grpc.add_generic_rpc_handlers((ExtMcp(self.service).handler(pending_requests),))
         if settings.ext_proc:
+            from evalward.server.transport.ext_proc import ExtProc  # noqa: PLC0415
+
             self.grpc.add_generic_rpc_handlers((ExtProc(self.service).handler(),))
         if settings.reflection:
             names = (SERVICE_NAME, HEALTH_NAME, reflection.SERVICE_NAME)
@@ -238,6 +241,15 @@ class Parts:
         """Count a call that is rejected before its request is read."""
         audit_log.tally(code)
         self.observers.turned_away(code)
+
+
+def _gateway_streams(settings: Settings) -> int:
+    """Return the threads for the streams of Envoy."""
+    if not settings.ext_proc:
+        return 0
+    from evalward.server.transport.ext_proc import STREAMS  # noqa: PLC0415 - as above
+
+    return STREAMS
 
 
 def _monitoring() -> Monitoring:

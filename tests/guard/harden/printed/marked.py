@@ -127,7 +127,8 @@ def facts(node: Expression | Statement) -> dict[str, Any]:
         node = node.inner
     match node:
         case Name(binding=binding) if binding is not None:
-            found: dict[str, Any] = {"name": binding.printed}
+            # Where an arguments object shares its value, it is judged at each read: a call, as of a free name.
+            found: dict[str, Any] = {} if binding.mapped else {"name": binding.printed}
         case Literal():
             found = {"raw": node.text}
         case Text():
