@@ -29,7 +29,7 @@ def test_the_benchmark_prints_every_figure(client: str) -> None:
 
     assert result["client"] == client
     assert 900 <= result["payload_bytes"] <= 1100
-    assert [row["clients"] for row in result["rows"]] == [1, 8]
+    assert [row["clients"] for row in result["rows"]] == [1, 8, 16]
     for row in result["rows"]:
         for what in ("echo", "service", "ratio"):
             assert row[what].keys() == {"p50_us", "p99_us", "requests_per_s", "cpu_us"}
