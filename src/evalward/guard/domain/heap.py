@@ -157,7 +157,9 @@ class HeapObject(ObjectAtom):
     ``elements`` the join of every element or property that was written by an unknown key, or of a container's
     contents. ``exact`` says that ``items`` are the elements, all of them and in this order. ``uncertain`` are names
     that may be absent when read. ``prototype`` is BOTTOM for the built-in prototype of the kind. ``readers`` are
-    what to run again when the object changes. ``value`` holds the object and nothing else.
+    what to run again when the object changes. ``value`` holds the object and nothing else. The hash is ``serial``, the
+    number of the allocation site in this run: the order of sets, and with it what is found before the budget of steps
+    is used up, must not depend on addresses.
     """
 
     __slots__ = (
@@ -187,9 +189,9 @@ class HeapObject(ObjectAtom):
         "whole",
     )
 
-    def __init__(self, kind: str, start: int) -> None:
+    def __init__(self, kind: str, start: int, serial: int = 0) -> None:
         self.kind = kind
-        self.serial = 0
+        self.serial = serial
         self.start = start
         self.properties: dict[str, Value] = {}
         self.getters: dict[str, Value] = {}
@@ -216,6 +218,9 @@ class HeapObject(ObjectAtom):
     def __repr__(self) -> str:
         return f"<{self.kind}@{self.start}>"
 
+    def __hash__(self) -> int:
+        return self.serial
+
     def release(self) -> None:
         """Drop the references to all other objects."""
         self.properties = self.getters = self.setters = {}
@@ -240,6 +245,21 @@ class HeapObject(ObjectAtom):
     def proxied(self) -> Value:
         """Return the targets of a proxy without the proxy: a variable that is wrapped again holds both."""
         return frozenset(a for a in self.properties.get(PROXY_TARGET, BOTTOM) if a is not self)
+
+    def proxies(self) -> tuple[list[HeapObject], Value]:
+        """Return the proxies that a use of this one reaches, itself first, and what they wrap that is no proxy.
+
+        Proxies that wrap each other, as one variable in a loop does, are visited once.
+        """
+        reached, seen, wrapped = [self], {self}, set()
+        for current in reached:
+            for atom in current.proxied():
+                if not (isinstance(atom, HeapObject) and atom.kind == "proxy"):
+                    wrapped.add(atom)
+                elif atom not in seen:
+                    seen.add(atom)
+                    reached.append(atom)
+        return reached, frozenset(wrapped)
 
     def everything(self) -> Value:
         """Return the join of all own values that any key may read, without results of accessors."""

@@ -102,8 +102,7 @@ class ObjectStore:
         key = (start, kind, tag, self._dataflow.context if kind == "array" else 0)
         target = self.objects.get(key)
         if target is None:
-            target = self.objects[key] = HeapObject(kind, start)
-            target.serial = len(self.objects)
+            target = self.objects[key] = HeapObject(kind, start, len(self.objects) + 1)
         return target
 
     def is_of_process(self, target: object) -> bool:
@@ -262,7 +261,7 @@ class ObjectStore:
         """Return the object that holds what was put under a name: a change wakes the readers of that name only."""
         made = self.on_hosts.get(name)
         if made is None:
-            made = self.on_hosts[name] = HeapObject("object", -4)
+            made = self.on_hosts[name] = HeapObject("object", -4, -1 - len(self.on_hosts))
         made.readers[self._dataflow.reader] = None
         return made
 

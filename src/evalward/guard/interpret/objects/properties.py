@@ -200,10 +200,15 @@ class Properties:
 
     def _get_from_proxy(self, proxy: HeapObject, name: str, this: Value, span: Span) -> Value:
         """Return a read from the target and what the ``get`` trap gives (ECMA-262 §10.5.8)."""
+        proxies, wrapped = proxy.proxies()
+        key = of(ANY_SYMBOL if name.startswith(SYMBOL_PREFIX) else name)
         with self._dataflow.nested():
-            found = self.get(proxy.proxied(), name, span)
-            key = of(ANY_SYMBOL if name.startswith(SYMBOL_PREFIX) else name)
-            return join(found, self.call_trap(proxy, "get", (key, this), span))
+            self._dataflow.spend(len(proxies))
+            found = self.get(wrapped, name, span)
+            for each in proxies:
+                receiver = this if each is proxy else this | of(each)
+                found = join(found, self.call_trap(each, "get", (key, receiver), span))
+        return found
 
     def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], span: Span) -> Value:
         """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""

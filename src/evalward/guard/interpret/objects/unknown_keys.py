@@ -238,7 +238,12 @@ class UnknownKeys:
             if current.kind == "proxy":
                 with self._dataflow.nested():
                     for inner in current.proxied() - seen:
-                        result = join(result, self.get_unknown(inner, span))
+                        if isinstance(inner, HeapObject) and inner.kind == "proxy":
+                            self._judgement.unresolved(inner, span)
+                            seen.add(inner)
+                            pending.append(inner)
+                        else:
+                            result = join(result, self.get_unknown(inner, span))
             result = join(result, current.everything())
             for getter in current.getters.values():
                 result = join(result, self._machine.call(getter, of(target), (), span))

@@ -219,9 +219,15 @@ class Writes:
 
     def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
         """Write through a proxy: to its target and to its ``set`` trap (ECMA-262 §10.5.9)."""
-        handler = proxy.properties.get(PROXY_HANDLER, frozenset())
+        proxies, wrapped = proxy.proxies()
         with self._dataflow.nested():
-            self.set_computed(proxy.proxied(), key, value, span)
+            self._dataflow.spend(len(proxies))
+            self.set_computed(wrapped, key, value, span)
+        for each in proxies:
+            self._call_set_traps(each, key, value, span)
+
+    def _call_set_traps(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
+        handler = proxy.properties.get(PROXY_HANDLER, frozenset())
         self._machine.call(
             self._properties.get(handler, "set", span),
             handler,
