@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evalward.fuzz.plan import Plan
 
-JOB = Job(count=12, seed=3, profile="balanced", sample=4, workers=1)
+JOB = Job(count=12, seed=4, profile="balanced", sample=4, workers=1)
 
 
 class Live:
@@ -41,7 +41,7 @@ def test_counts_what_became_of_each_program(emit: Emit, expected: str) -> None:
     report = run_hardened(JOB, emit, Live())
     found = report.as_object(1.0)
     counts = {key: found[key] for key in ("denied", "ended", "refused")} | {"reached": len(found["reached"])}
-    assert counts[expected] >= 9, found  # some slots are of functions that Node may lack
+    assert counts[expected] >= 11, found
     assert sum(counts.values()) == found["total"] == 12
     assert found["sample"] == {"size": 4, "live": 4}
     assert found["refused_for"] == ({"why": counts["refused"]} if counts["refused"] else {})

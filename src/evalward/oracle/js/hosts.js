@@ -172,6 +172,9 @@ function stubCall(path, depth, args) {
   for (const [suffix, capability] of config.deniedCalls) {
     if (path === suffix || path.endsWith('.' + suffix)) hit(capability, 'call', path);
   }
+  // A function travels with the payload, and was judged with it; text and options with text or a path were not.
+  // Its text is what its method toString gives.
+  if (config.scriptCalls.includes(name) && !(isFunction(args[0]) && args[0].toString === Function.prototype.toString)) hit('nested-evaluation', 'call', path);
   const takesText = config.textCalls.includes(name) && !among(path, config.xpathCalls);
   const owner = path.slice(0, path.lastIndexOf('.'));
   for (const [module, capability] of config.deniedModules) {
