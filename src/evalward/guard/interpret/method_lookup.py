@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, Value, of
-from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.atoms import BOTTOM, UNKNOWN, V_UNKNOWN, of
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom, Value
+    from evalward.guard.domain.heap import HeapObject
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.recursion import Recursion
 
-_MAX_NESTING = 24
+_USUAL_CHAIN = 24  # prototypes; each one beyond them costs a step
 
 
 class MethodLookup:
@@ -27,10 +29,13 @@ class MethodLookup:
         """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
         self._dataflow.steps += 1
         result: Value = BOTTOM
-        seen = 0
-        current: HeapObject | None = target
-        while current is not None and seen < _MAX_NESTING:
-            seen += 1
+        seen: set[Atom] = set()
+        pending = [target]
+        while pending:
+            current = pending.pop()
+            seen.add(current)
+            if len(seen) > _USUAL_CHAIN:
+                self._dataflow.spend()
             current.readers[self._dataflow.reader] = None
             result = join(result, current.properties.get(name, BOTTOM))
             if name in current.getters:
@@ -40,6 +45,7 @@ class MethodLookup:
                 )
             if current.extensible:
                 result = join(result, current.elements)
-            parents = [atom for atom in current.prototype if isinstance(atom, HeapObject)]
-            current = parents[0] if parents else None
+            if UNKNOWN in current.prototype:
+                result = join(result, V_UNKNOWN)
+            pending.extend(atom for atom in objects_of(current.prototype) if atom not in seen)
         return result
