@@ -58,7 +58,9 @@ def test_an_id_in_flight_is_refused_without_an_id(guarded: Recorded) -> None:
     refused = guarded.message()
     # With the id, the client would take the refusal for the answer to its first request.
     assert (refused["id"], refused["error"]["code"]) == (None, -32600)
-    assert guarded.arrived()[-1] == silent
+    guarded.send(PING)
+    assert guarded.message()["id"] == "after"
+    assert guarded.arrived()[-2:] == [silent, PING]
     # The client gives the first one up; then its id is free.
     guarded.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}\n')
     guarded.send(b'{"jsonrpc":"2.0","id":5,"method":"ping"}\n')

@@ -42,10 +42,18 @@ NO_JSON: Final = "a constant text is no JSON document: SyntaxError (§25.5.1)"
 NO_FUNCTION: Final = "an object that is no function is called or constructed: TypeError (§7.3.13)"
 NO_ITERATOR: Final = "an object has no iterator, or its method gives a primitive: TypeError (§7.4.3)"
 NO_PRIVATE_NAME: Final = "an object lacks the private name: TypeError (§7.3.31)"
+NO_PROTOTYPE: Final = "the prototype of a new object is neither an object nor null: TypeError (§20.1.2.2)"
+NO_ELEMENT: Final = (
+    "the code that makes an element of an array throws, and with it what uses the array (§13.2.4.2)"
+)
 NEVER_SETTLED: Final = "nothing settles the promise: execution does not continue (§27.7.5.3)"
 
 _SPREAD = frozenset({"array", "arguments", "function", "class"})  # each but the first two throws
 _JSON_PARSE = "JSON.parse"
+_CALLING = frozenset({"call", "apply"})
+_ITERABLE_BY_PROPERTY = frozenset(
+    {"object", "class"}
+)  # they are iterated only if the payload makes them iterable
 _NOTHING = frozenset({UNDEFINED, NULL})
 _MADE_BY_THE_PAYLOAD = frozenset({"object", "function", "class", "proxy", "arguments"})
 
@@ -92,6 +100,8 @@ def reason(instruction: Instruction, values: Sequence[Value]) -> str | None:
     if operation is Op.GET and type(key) is str and key.startswith(PRIVATE_PREFIX):
         return NO_PRIVATE_NAME
     subject = values[first[0] if operation is Op.TAGGED else first]
+    if operation is Op.GET and all(map(_is_never_made, subject)):
+        return NO_PROTOTYPE
     if subject <= _NOTHING and operation in {Op.GET, Op.CALL_METHOD, Op.ITERATE, Op.TAGGED}:
         return NOTHING_TO_READ
     if operation is Op.CALL or operation is Op.NEW:
@@ -106,7 +116,11 @@ def reason(instruction: Instruction, values: Sequence[Value]) -> str | None:
             return NO_JSON
         if all(type(a) is Known and a.path == "Reflect" for a in subject):
             return NO_FUNCTION if _reflects_on_nothing(key, third, values) else None
+        if key in _CALLING and all(_calls_nothing(a, third, values) for a in subject):
+            return NO_FUNCTION
         return NO_FUNCTION if not any(map(is_built_in, subject)) else None
+    if operation is Op.ITERATE and all(map(_lacks_an_element, subject)):
+        return NO_ELEMENT
     if operation is Op.ITERATE:
         return NO_ITERATOR if all(_gives_no_iterator(a, values) for a in subject) else None
     if operation is Op.AWAIT and all(isinstance(a, HeapObject) and a.kind == "promise" for a in subject):
@@ -162,7 +176,13 @@ def _reflects_on_nothing(key: object, registers: Sequence[int], values: Sequence
 def _gives_no_iterator(atom: Atom, values: Sequence[Value]) -> bool:
     if _is_primitive(atom):
         return type(atom) is not str
-    if not isinstance(atom, HeapObject) or atom.kind != "object" or atom.escaped:
+    if not isinstance(atom, HeapObject) or atom.kind not in _ITERABLE_BY_PROPERTY or atom.escaped:
+        return False
+    # A class that extends what is no constructor is never made.
+    if atom.kind == "class" and not all(
+        type(parent) is Known or _has_no_construct(parent) or _gives_no_iterator(parent, values)
+        for parent in atom.prototype - {atom}
+    ):
         return False
     methods = join(
         atom.properties.get(SYMBOL_ITERATOR, BOTTOM), atom.properties.get(SYMBOL_ASYNC_ITERATOR, BOTTOM)
@@ -179,6 +199,41 @@ def _gives_no_iterator(atom: Atom, values: Sequence[Value]) -> bool:
         )
         for method in methods
     )
+
+
+def _lacks_an_element(atom: Atom) -> bool:
+    return isinstance(atom, HeapObject) and atom.kind == "array" and atom.exact and not all(atom.items)
+
+
+def _is_never_made(atom: Atom) -> bool:
+    return (
+        isinstance(atom, HeapObject)
+        and atom.kind == "object"
+        and bool(atom.prototype)
+        and all(parent is not NULL and _is_primitive(parent) for parent in atom.prototype)
+    )
+
+
+def _calls_nothing(atom: Atom, registers: Sequence[int], values: Sequence[Value]) -> bool:
+    """Whether the method ``call`` or ``apply`` of an atom, if it has one, certainly calls what is no function."""
+    if type(atom) is Known and atom.path in {"Function.prototype.call", "Function.prototype.apply"}:
+        receiver = registers[0] if registers else None
+        return receiver is None or (receiver >= 0 and all(map(_is_not_called, values[receiver])))
+    seen: set[Atom] = set()
+    pending = [atom]
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, HeapObject):
+            if not (type(current) is Known or _is_primitive(current)):
+                return False
+            continue  # of the engine's own objects only functions have these methods
+        if current.escaped or current.extensible or current.elements or current.kind == "proxy":
+            return False
+        if _CALLING & (current.properties.keys() | current.getters.keys()):
+            return False
+        seen.add(current)
+        pending.extend(current.prototype - seen)
+    return _is_not_called(atom)
 
 
 def is_built_in(atom: Atom) -> bool:

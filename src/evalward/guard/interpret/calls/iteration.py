@@ -210,6 +210,8 @@ class Iteration:
         )
         if iterator:
             stepped = self._stepped(iterator, atom, span)
+            if not stepped and atom.escaped:
+                return V_UNKNOWN  # of an iterator that other code has given it
             return join(stepped, atom.contents()) if atom.kind == "array" else stepped
         if atom.kind == "map":
             pair = self._store.allocate("array", atom.start, "pair")
