@@ -141,7 +141,7 @@ def test_without_the_opt_in_the_sandbox_is_denied(serve: Serve, stub_at: Any) ->
     response = stub_at(process.listen[0]).Evaluate(request())
 
     assert response.error.code == "EVAL_TARGET_DENIED"
-    assert "--allow-eval=sandbox" in response.error.message
+    assert [*response.error.required] == ["--allow-eval=sandbox"]
     assert [record["outcome"] for record in process.records()] == ["deny"]
 
 
