@@ -225,8 +225,9 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
         return Rejection(None, start, start, budget=limit, limit="depth")
     if arrows and (operand := ambiguity.arrow_operand(root)) is not None:
         return _ambiguous(program, operand)
-    if (hash_bang := ambiguity.hash_bang_fault(root, source)) is not None:
-        return _ambiguous(program, hash_bang)
+    misread = ambiguity.member_fault(root, source) or ambiguity.hash_bang_fault(root, source)
+    if misread is not None:
+        return _ambiguous(program, misread)
     if (has_reserved_word(source) or may_be_refused(source)) and (
         token := refused_token(root, source)
     ) is not None:
