@@ -40,6 +40,9 @@ class FieldKind(StrEnum):
 KINDS = ", ".join(FieldKind)
 
 
+Language = Literal["typescript"]
+"""A language that the server compiles to JavaScript before it evaluates a text."""
+
 LeastHardening = Literal[Hardening.OFFERED, Hardening.REQUIRED]
 """What a manifest can declare: `off` would loosen a policy."""
 
@@ -49,7 +52,8 @@ class FieldRule(BaseModel):
 
     ``sink`` implies target, readings and bindings (``guard.sinks``). ``within_quotes``: the server puts this data
     between quotes in a program, so no character in it may end or escape a literal; ``escaped``: the server escapes
-    quotes first, unless each has a backslash before it. ``hardening`` may make the policy's stricter.
+    quotes first, unless each has a backslash before it. ``hardening`` may make the policy's stricter. ``language`` is
+    what the server compiles to JavaScript; left out, it is JavaScript.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,6 +64,7 @@ class FieldRule(BaseModel):
     sink: StrictStr | None = None
     bindings: Bindings | None = None
     hardening: LeastHardening | None = None
+    language: Language | None = None
     within_quotes: StrictBool | Literal["escaped"] = False
 
     @model_validator(mode="after")
@@ -75,7 +80,9 @@ class FieldRule(BaseModel):
             raise problem("kind", "only data can be within quotes", "kind: data")
         if self.kind is not FieldKind.SOURCE and self.model_fields_set - {"kind", "within_quotes"}:
             raise problem(
-                "kind", "only a source field has sink, target, shape, bindings and hardening", "kind: source"
+                "kind",
+                "only a source field has sink, target, shape, bindings, hardening and language",
+                "kind: source",
             )
         return self
 

@@ -117,6 +117,7 @@ def _dumped(tool: Tool) -> dict[str, Any]:
     """Return the declarations of ``tool``; newer ones that are not used are left out, so that old digests stay."""
     dumped = tool.model_dump(mode="json", exclude=None if tool.fields else {"fields"})
     for part in (dumped, *dumped.get("fields", {}).values()):
-        if part["hardening"] is None:
-            del part["hardening"]
+        for name in ("hardening", "language"):
+            if part[name] is None:
+                del part[name]
     return dumped

@@ -19,7 +19,7 @@ from evalward.field_names import folded
 from evalward.guard.target import TARGET_ALIASES, Shape, Target
 from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
 from evalward.policy.named_sink import UnknownSink, asked_sink
-from evalward.tools.kinds import MAX_RULES, FieldKind, LeastHardening, Rule
+from evalward.tools.kinds import MAX_RULES, FieldKind, Language, LeastHardening, Rule
 from evalward.tools.pointer import last_step, steps_of
 from evalward.tools.schema_check import check_input_schema
 from evalward.tools.schema_places import Place, at, root_place, walk
@@ -28,7 +28,7 @@ SOURCE_FIELDS = ("body", "code", "script", "source", "expression", "javascript",
 """Names under which tools are known to take source text: the default of ``source_fields``."""
 FORBIDDEN_FIELDS = ("filename", "sourcePath")
 """The default of ``forbidden_fields`` of an eval tool: code that arrives by path cannot be judged."""
-_EVAL_ONLY = ("target", "shape", "sink", "bindings", "hardening", "source_fields", "when")
+_EVAL_ONLY = ("target", "shape", "sink", "bindings", "hardening", "language", "source_fields", "when")
 _TEXTS = frozenset({FieldKind.SOURCE})
 _FIELD = re.compile(r"(/([^~/\x00-\x1f]|~[01])+)+|[^~/\x00-\x1f*]{1,128}")
 _FIELDS_MEAN = "a field's name (at any depth), or a JSON Pointer such as /steps/*/code (one place)"
@@ -85,6 +85,7 @@ class Tool(Declaration):
     that is not an eval tool, a source field needs its own ``target``. ``sink`` names what the tool does with the text
     (``guard.sinks``), and with it target, readings and bindings. Without one ``target`` says where it runs; ``shape``
     left out means that a payload must be safe in each that it could have. ``hardening`` may make the policy's stricter.
+    ``language`` is what the server compiles to JavaScript before it evaluates the text.
     """
 
     name: ToolName
@@ -95,6 +96,7 @@ class Tool(Declaration):
     sink: Annotated[StrictStr, AfterValidator(_sink)] | None = None
     bindings: Bindings = Field(default_factory=dict)
     hardening: LeastHardening | None = None
+    language: Language | None = None
     source_fields: Annotated[tuple[FieldPath, ...], Field(min_length=1, max_length=64)] | None = None
     forbidden_fields: Annotated[tuple[FieldPath, ...], Field(max_length=64)] | None = None
     fields: Annotated[Mapping[FieldPath, Rule], Field(max_length=MAX_RULES), FROZEN, AS_DICT] = Field(

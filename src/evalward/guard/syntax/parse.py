@@ -112,12 +112,14 @@ class Meter:
         self.source.release()
 
 
-def parse(source: bytes, *, limit_bytes: int) -> Tree | SyntaxFault | BudgetFault:
+def parse(
+    source: bytes, *, limit_bytes: int, parser: Parser | None = None
+) -> Tree | SyntaxFault | BudgetFault:
     """Parse ``source``; ``limit_bytes`` is the payload size limit that the budget is scaled with.
 
-    A tree that is returned has no ERROR and no MISSING node.
+    A tree that is returned has no ERROR and no MISSING node. ``parser`` is one of another language than JavaScript.
     """
-    parser = _local.parser
+    parser = parser or _local.parser
     meter = Meter(source, limit_bytes)
     meter.allowed = affordable_calls(source, parser, meter.allowed)
     try:

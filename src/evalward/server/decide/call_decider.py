@@ -176,7 +176,7 @@ class CallDecider:
             reader.payload_field = found.path
             check_permitted(way.tool, found, self._fields)
             last: Verdict | None = None
-            for code in payloads_of(way.tool, found):
+            for code in payloads_of(way.tool, found, limit_bytes=self._max_bytes // ARGUMENTS_FACTOR):
                 part = request.part(code, found.logged)
                 part.takes_offers = reader.takes_programs and found.kind is FieldKind.SOURCE
                 part.is_inert = found.kind is FieldKind.MARKUP
