@@ -1,9 +1,10 @@
-"""Write a CycloneDX SBOM of an image: ``python deploy/image/sbom.py ROOT > evalward.cdx.json``.
+"""Write a CycloneDX SBOM of an installation: ``python deploy/image/sbom.py PLACE > evalward.cdx.json``.
 
-ROOT is the image's root file system. Found are the Python packages of its virtual environment, with what needs what,
-the interpreter, and the Debian packages that files of the base are from (``root.py`` keeps dpkg's word on them). The
-document depends on nothing but ROOT, so that it can be made again and compared; it is checked against the schema
-before it is printed. Needs ``cyclonedx-bom``, which brings the library.
+PLACE is an image's root file system, or a virtual environment with the wheel. Found are the Python packages of the
+virtual environment, with what needs what, the interpreter, and, in an image, the Debian packages that files of the base
+are from (``root.py`` keeps dpkg's word on them). The document depends on nothing but PLACE, so that it can be made
+again and compared; it is checked against the schema before it is printed. Needs ``cyclonedx-bom``, which brings the
+library.
 """
 
 from __future__ import annotations
@@ -32,20 +33,22 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 VENV: Final = "opt/evalward"
+SETTINGS: Final = "pyvenv.cfg"
 ITSELF: Final = "evalward"
 VERSION: Final = SchemaVersion.V1_6
 
 
-def document(root: Path) -> str:
-    """Return the document for ``root`` as JSON; raise ValueError without evalward in it, or for an invalid document."""
-    (site,) = (root / VENV / "lib").glob("python3*/site-packages")
+def document(place: Path) -> str:
+    """Return the document for ``place`` as JSON; raise ValueError without evalward in it, or if it is invalid."""
+    venv = place if (place / SETTINGS).exists() else place / VENV
+    (site,) = (venv / "lib").glob("python3*/site-packages")
     found = {str(canonicalize_name(each.name)): each for each in distributions(path=[str(site)])}
     if ITSELF not in found:
         raise ValueError(f"{site} has no {ITSELF}")
     parts = {name: python_package(name, each) for name, each in found.items()}
     bom = Bom()
     bom.metadata.component = parts[ITSELF]
-    for part in (*parts.values(), interpreter(root), *debian_packages(root)):
+    for part in (*parts.values(), interpreter(venv), *debian_packages(place)):
         if part is not parts[ITSELF]:
             bom.components.add(part)
     for name, each in found.items():
@@ -80,9 +83,9 @@ def python_package(name: str, found: Distribution) -> Component:
     return part
 
 
-def interpreter(root: Path) -> Component:
+def interpreter(venv: Path) -> Component:
     """Return the component of the virtual environment's interpreter."""
-    settings = (root / VENV / "pyvenv.cfg").read_text(encoding="utf-8")
+    settings = (venv / SETTINGS).read_text(encoding="utf-8")
     (version,) = re.findall(r"^version\s*=\s*(\S+)$", settings, re.MULTILINE)
     return Component(
         type=ComponentType.PLATFORM,
