@@ -1,4 +1,4 @@
-"""Rewrites of a denied payload that are mechanical: each is judged before it is offered (guard.md §7.4)."""
+"""Rewrites of a denied payload that are mechanical: each is judged before it is offered (contract.md §2)."""
 
 from evalward.guard.repair.rewriting import judge_repaired, with_rewrite
 
