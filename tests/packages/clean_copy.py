@@ -47,7 +47,7 @@ def shell(script: str, folder: Path, variables: dict[str, str]) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, f"{script}\n{done.stdout[-4000:]}"
     return done.stdout
