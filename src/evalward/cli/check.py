@@ -21,20 +21,21 @@ from evalward.cli.payload_options import (
     CodeOption,
     FieldOption,
     FilesArgument,
+    PolicyOption,
+    ProfileOption,
+    ShapeOption,
     SinkOption,
     TargetOption,
 )
 from evalward.cli.serverless import (
     bindings_option,
     policy_in_force,
-    profile_option,
     provenance,
-    shape_option,
     sink_option,
 )
 from evalward.errors import Cause, CodedError, Meta, canonical_json, row_of, verdict_envelope
 from evalward.guard.repair import judge_repaired
-from evalward.guard.target import Profile, Shape, Target
+from evalward.guard.target import Shape, Target
 from evalward.judging.hardening import judge_hardened
 from evalward.policy import Policy, judge_under
 from evalward.policy.fields import MAX_PAYLOAD_BYTES
@@ -57,24 +58,9 @@ def check(  # noqa: PLR0913 - one parameter per option
     field: FieldOption = None,
     sink: SinkOption = None,
     target: TargetOption = None,
-    shape: Annotated[
-        Shape | None,
-        typer.Option(
-            parser=shape_option,
-            metavar="SHAPE",
-            help="The wrapper that the sink adds; default: any.",
-        ),
-    ] = None,
-    profile: Annotated[
-        Profile | None,
-        typer.Option(
-            parser=profile_option, metavar="PROFILE", help="How much must be proven; default: balanced."
-        ),
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="A policy file; without one, the target counts as opted in."),
-    ] = None,
+    shape: ShapeOption = None,
+    profile: ProfileOption = None,
+    policy: PolicyOption = None,
     bind: BindOption = None,
     max_bytes: Annotated[
         int | None, typer.Option(min=1, max=MAX_PAYLOAD_BYTES, help="Another limit on the payload's size.")

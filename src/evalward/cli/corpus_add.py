@@ -8,8 +8,8 @@ import yaml
 
 from evalward.cli.exit_codes import USAGE
 from evalward.cli.payload import read_payload
-from evalward.cli.payload_options import CodeOption, SinkOption
-from evalward.cli.serverless import complete_target, shape_option, sink_option, target_option
+from evalward.cli.payload_options import CodeOption, SinkOption, shape_with
+from evalward.cli.serverless import complete_target, sink_option, target_option
 from evalward.corpus.corpus_case import Case, CorpusError, Expectation, load_cases
 from evalward.guard.target import Shape, Target
 from evalward.oracle import reached
@@ -41,10 +41,7 @@ def corpus_add(  # noqa: PLR0913 - one parameter per field of a case
             help="Where it runs; default: the sink's, or main.",
         ),
     ] = None,
-    shape: Annotated[
-        Shape | None,
-        typer.Option(parser=shape_option, metavar="SHAPE", help="How the sink runs it; default: any."),
-    ] = None,
+    shape: Annotated[Shape | None, shape_with("How the sink runs it; default: any.")] = None,
     reaches: Annotated[str | None, typer.Option(help="The capability, if an escape reaches several.")] = None,
     construct: Annotated[str | None, typer.Option(help="The construct that a block must name.")] = None,
     twin: Annotated[str | None, typer.Option(help="The id of the most similar benign case.")] = None,

@@ -14,8 +14,8 @@ import typer
 
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
-from evalward.cli.payload_options import CodeOption, FileArgument
-from evalward.cli.serverless import policy_in_force, profile_option, provenance, shape_option
+from evalward.cli.payload_options import CodeOption, FileArgument, ProfileOption, shape_with
+from evalward.cli.serverless import policy_in_force, provenance
 from evalward.errors import (
     REGISTRY,
     Cause,
@@ -28,7 +28,7 @@ from evalward.errors import (
 )
 from evalward.guard.repair import judge_repaired
 from evalward.guard.rules import Hardening
-from evalward.guard.target import Profile, Shape, Target
+from evalward.guard.target import Shape, Target
 from evalward.judging.hardening import judge_hardened
 from evalward.policy import judge_under
 from evalward.printable import printable
@@ -62,18 +62,8 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         str | None,
         typer.Option(metavar="JSON", help="The value of arg, also passed to a function."),
     ] = None,
-    shape: Annotated[
-        Shape | None,
-        typer.Option(
-            parser=shape_option, metavar="SHAPE", help="How the text is run; default: chosen from the text."
-        ),
-    ] = None,
-    profile: Annotated[
-        Profile | None,
-        typer.Option(
-            parser=profile_option, metavar="PROFILE", help="How much must be proven; default: balanced."
-        ),
-    ] = None,
+    shape: Annotated[Shape | None, shape_with("How the text is run; default: chosen from the text.")] = None,
+    profile: ProfileOption = None,
     policy: Annotated[
         Path | None,
         typer.Option(help="A policy file; without one, sandbox is opted in."),

@@ -8,11 +8,17 @@ import typer
 
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
-from evalward.cli.payload_options import BindOption, CodeOption, FileArgument, SinkOption, TargetOption
+from evalward.cli.payload_options import (
+    BindOption,
+    CodeOption,
+    FileArgument,
+    SinkOption,
+    TargetOption,
+    shape_with,
+)
 from evalward.cli.serverless import (
     bindings_option,
     policy_in_force,
-    shape_option,
     sink_option,
 )
 from evalward.codes import Code
@@ -35,12 +41,7 @@ def harden(  # noqa: PLR0913 - one parameter per option
     sink: SinkOption = None,
     target: TargetOption = None,
     shape: Annotated[
-        Shape | None,
-        typer.Option(
-            parser=shape_option,
-            metavar="SHAPE",
-            help="The wrapper that the sink adds; needed without --sink.",
-        ),
+        Shape | None, shape_with("The wrapper that the sink adds; needed without --sink.")
     ] = None,
     policy: Annotated[
         Path | None,

@@ -1,44 +1,35 @@
 """``evalward lsp``: a language server for editors, on standard input and output."""
 
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
-from evalward.cli.payload_options import BindOption, SinkOption, TargetOption
+from evalward.cli.payload_options import (
+    BindOption,
+    PolicyOption,
+    ProfileOption,
+    ShapeOption,
+    SinkOption,
+    TargetOption,
+)
 from evalward.cli.serverless import (
     bindings_option,
     policy_in_force,
-    profile_option,
-    shape_option,
     sink_option,
 )
 from evalward.errors import CodedError
-from evalward.guard.target import Profile, Shape, Target
+from evalward.guard.target import Target
 
 
 def lsp(  # noqa: PLR0913 - one parameter per option
     *,
     sink: SinkOption = None,
     target: TargetOption = None,
-    shape: Annotated[
-        Shape | None,
-        typer.Option(
-            parser=shape_option, metavar="SHAPE", help="The wrapper that the sink adds; default: any."
-        ),
-    ] = None,
-    profile: Annotated[
-        Profile | None,
-        typer.Option(
-            parser=profile_option, metavar="PROFILE", help="How much must be proven; default: balanced."
-        ),
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="A policy file; without one, the target counts as opted in."),
-    ] = None,
+    shape: ShapeOption = None,
+    profile: ProfileOption = None,
+    policy: PolicyOption = None,
     bind: BindOption = None,
     stdio: Annotated[bool, typer.Option("--stdio", help="Accepted for editors that pass it.")] = True,
 ) -> None:

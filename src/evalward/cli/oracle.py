@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from evalward.cli.payload import read_payload
-from evalward.cli.payload_options import BindOption, CodeOption, FileArgument
-from evalward.cli.serverless import bindings_option, complete_target, shape_option, target_option
+from evalward.cli.payload_options import BindOption, CodeOption, FileArgument, shape_with
+from evalward.cli.serverless import bindings_option, complete_target, target_option
 from evalward.guard.target import Shape, Target
 from evalward.oracle import OracleReport, reached
 
@@ -31,12 +31,7 @@ def oracle(  # noqa: PLR0913 - one parameter per option
         ),
     ] = Target.MAIN,
     shape: Annotated[
-        Shape | None,
-        typer.Option(
-            parser=shape_option,
-            metavar="SHAPE",
-            help="How it is run; default: in each shape that it may have.",
-        ),
+        Shape | None, shape_with("How it is run; default: in each shape that it may have.")
     ] = None,
     bind: BindOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every run.")] = False,
