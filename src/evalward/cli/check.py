@@ -5,6 +5,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from glob import has_magic
 from pathlib import Path
@@ -71,13 +72,22 @@ def check(  # noqa: PLR0913 - one parameter per option
     watch: Annotated[
         bool, typer.Option("--watch", help="Judge again whenever a file changes, until interrupted.")
     ] = False,
+    fix_preview: Annotated[
+        bool,
+        typer.Option(
+            "--fix-preview",
+            help="Show the rewrite of a blocked payload that says the same and is allowed, if there is one, and run"
+            " both among the oracle's traps to compare what they do.",
+        ),
+    ] = False,
 ) -> None:
     """Judge payloads, without a server.
 
     Exit code: 0 allowed, 1 at least one blocked, 2 usage, 3 infrastructure.
 
     For one payload, json is its envelope. For several files, a directory, or with --field, json has one line for
-    each payload, text shows only those that are blocked or have an audited finding, and sarif is one log.
+    each payload, text shows only those that are blocked or have an audited finding, and sarif is one log. With
+    --fix-preview json has lines, too: run only payloads with it that may run on this machine.
 
     \b
     Examples:
@@ -85,6 +95,7 @@ def check(  # noqa: PLR0913 - one parameter per option
       evalward check payload.js --shape function --bind app=electron.app
       evalward check scripts "steps/**/*.js" --target renderer --watch
       evalward check calls.jsonl --field arguments.code --format sarif
+      evalward check steps --target renderer --fix-preview
       git show HEAD:script.js | evalward check - --format json
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     chosen = output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)
@@ -97,15 +108,17 @@ def check(  # noqa: PLR0913 - one parameter per option
         payloads = [*_payloads(paths, code, field or [])]
         try:
             effective = policy_in_force(policy, opt_in=[realm], profile=profile, max_bytes=max_bytes)
-            found = [
-                _checked(each, effective, Frame(realm, shape, named.id if named else None, bindings))
-                for each in payloads
-            ]
+            frame = Frame(realm, shape, named.id if named else None, bindings)
+            found = [_checked(each, effective, frame) for each in payloads]
         except CodedError as error:
             raise _refused(error, output) from None
-        _print(found, chosen, single=not field and _is_single(paths, code))
+        if fix_preview:
+            found = _with_fixes(found, bindings)
+        _print(found, chosen, single=not field and _is_single(paths, code), fixes=fix_preview)
         return exit_code_of(found, blocked=BLOCKED, failed=INFRASTRUCTURE_FAILURE)
 
+    if fix_preview and chosen is Format.SARIF:
+        raise typer.BadParameter("--fix-preview takes --format text or json")
     if watch:
         if code is not None or "-" in paths or chosen is Format.SARIF:
             raise typer.BadParameter("--watch takes files, and --format text or json")
@@ -159,26 +172,32 @@ def _checked(payload: Payload, policy: Policy, frame: Frame) -> Checked:
     return Checked(payload, verdict, envelope)
 
 
-def _print(found: Sequence[Checked], chosen: Format, *, single: bool) -> None:
+def _with_fixes(found: Sequence[Checked], bindings: Mapping[str, str]) -> list[Checked]:
+    from evalward.cli.fix_preview import FixPreviews  # noqa: PLC0415 - needs the oracle
+
+    with FixPreviews() as previews:
+        return [replace(each, fix=previews.of(each.payload.code, each.verdict, bindings)) for each in found]
+
+
+def _print(found: Sequence[Checked], chosen: Format, *, single: bool, fixes: bool) -> None:
     if chosen is Format.SARIF:
         from importlib.metadata import version  # noqa: PLC0415 - reads the file system
 
         from evalward.cli.sarif import sarif  # noqa: PLC0415 - only needed here
 
         typer.echo(json.dumps(sarif(found, version=version("evalward")), ensure_ascii=True))
-    elif chosen is Format.JSON and single:
+    elif chosen is Format.JSON and single and not fixes:
         sys.stdout.buffer.write(canonical_json(found[0].envelope) + b"\n")
         sys.stdout.flush()
     elif chosen is Format.JSON:
-        print_json_lines(found)
+        print_json_lines(found, fixes=fixes)
     else:
-        from evalward.cli.text import print_by_file, print_verdict  # noqa: PLC0415 - rich is only needed here
+        from evalward.cli.text import print_by_file, print_checked  # noqa: PLC0415 - rich is only needed here
 
-        if not single:
+        if single:
+            print_checked(found[0])
+        else:
             print_by_file(found)
-            return
-        payload, verdict, envelope = found[0].payload, found[0].verdict, found[0].envelope
-        print_verdict(payload.code, verdict, envelope, artifact=payload.name)
 
 
 def _refused(error: CodedError, output: Format | None) -> Exception:

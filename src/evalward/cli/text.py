@@ -37,13 +37,23 @@ def print_verdict(payload: bytes, verdict: Verdict, envelope: dict[str, Any], *,
             console.print(part, soft_wrap=True)
 
 
+def print_checked(checked: Checked) -> None:
+    """Print the verdict on a payload, and below it the preview of a fix."""
+    name = checked.payload.name
+    print_verdict(checked.payload.code, checked.verdict, checked.envelope, artifact=name)
+    if checked.fix is not None:
+        console = Console(file=sys.stdout, highlight=False)
+        for line in checked.fix.lines(name):
+            console.print(line, soft_wrap=True)
+
+
 def print_by_file(found: Sequence[Checked]) -> None:
     """Print the payloads with something to say, each under its name, and then a line with the totals."""
     console = Console(file=sys.stdout, highlight=False)
     for each in found:
         if not each.verdict.allowed or each.verdict.shadow:
             console.print(Text(printable(each.payload.name), "bold underline"), soft_wrap=True)
-            print_verdict(each.payload.code, each.verdict, each.envelope, artifact=each.payload.name)
+            print_checked(each)
             console.print()
     console.print(Text(totals(found)), soft_wrap=True)
 

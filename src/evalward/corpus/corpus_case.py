@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from evalward.guard.sinks import Frame, sinks
+from evalward.guard.sinks import sinks
 from evalward.guard.target import Profile, Shape, Target, parse_target
 from evalward.policy.fields import BindingName, BindingValue  # noqa: TC001 - Pydantic reads the annotations
 from evalward.policy.named_sink import asked_sink
@@ -112,10 +112,7 @@ class Case(BaseModel):
         if self.sink is None:
             return self.shape
         sink = sinks()[self.sink]
-        reading = sink.readings_of(sink.read(self.code))[0]
-        if reading.frame is Frame.EXPRESSION:
-            return Shape.FUNCTION if reading.called else Shape.EXPRESSION
-        return Shape.ASYNC_BODY if reading.frame is Frame.BODY else Shape.SCRIPT
+        return sink.shape_of(sink.read(self.code))
 
     @property
     def payload(self) -> bytes:

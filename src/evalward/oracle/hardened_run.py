@@ -97,7 +97,7 @@ def _of_records(original: EngineRun, hardened: EngineRun) -> str | None:
         if part != "page":
             one, other = _comparable(one), _comparable(other)
         if one != other:
-            return f"{part} {_excerpts(one, other)}"
+            return f"{part} {excerpts(one, other)}"
     return None
 
 
@@ -144,7 +144,7 @@ def _callback(effect: str) -> str:
     return "" if found is None else found.group()
 
 
-def _excerpts(one: object, other: object) -> str:
+def excerpts(one: object, other: object) -> str:
     """Return both from shortly before the place where they begin to differ."""
     ours, theirs = (part if isinstance(part, str) else json.dumps(part) for part in (one, other))
     same = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), 0)

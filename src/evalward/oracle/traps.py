@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # The order matters: each part uses definitions of those before it.
-_PARTS = ("log.js", "observe.js", "intrinsics.js", "hosts.js", "data.js", "platform.js", "web.js", "run.js")
+_PARTS = (
+    "log.js",
+    "observe.js",
+    "intrinsics.js",
+    "hosts.js",
+    "data.js",
+    "platform.js",
+    "web.js",
+    "drive.js",
+    "run.js",
+)
 
 _NOT_IN_A_SANDBOX = frozenset(
     {"Buffer", "TextDecoder", "TextEncoder", "atob", "btoa", "structuredClone", "WebAssembly"}
@@ -68,12 +78,28 @@ def _denied_modules() -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Driving:
+    """How a payload and its rewrite run, so that text and the function that replaces it can be compared.
+
+    ``names`` become stand-ins where the realm lacks them, and those ``called`` where it has an element of that id.
+    ``events`` are fired at every element at the end. A function is called with ``argument``, a text of JSON, or with an
+    element; without either with what its target hands over.
+    """
+
+    names: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    argument: str | None = None
+    element: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """The data for a payload: ordinary JSON, or an attacker's with ``word`` as every value.
 
     With ``as_list`` the attacker's JSON holds lists of the word instead. With ``observe`` the run ends with a record
     that another run of the program can be compared with; its clock and its random numbers are counted. ``absent`` are
-    names that the realm then lacks.
+    names that the realm then lacks. ``driving`` is for a run that is compared with that of a rewrite.
     """
 
     word: str | None = None
@@ -82,6 +108,7 @@ class Data:
     """Whether a payload that is a function gets host objects as members of a plain one, as from a test runner."""
     observe: bool = False
     absent: tuple[str, ...] = ()
+    driving: Driving | None = None
 
 
 ORDINARY = Data()
@@ -120,7 +147,7 @@ def trap_config(
     target: Target, *, data: Data = ORDINARY, bindings: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return the configuration of the traps for ``target``; ``bindings`` as in policy."""
-    hosts = _hosts()
+    hosts, driving = _hosts(), data.driving
     bound = {"arg": "json"} | dict(bindings or {})
     return {
         **{key: value for key, value in hosts.items() if key != "targets"},
@@ -132,7 +159,8 @@ def trap_config(
         "observe": data.observe,
         "absent": data.absent,
         "bindings": sorted(bound.items()),
-        "arg": SAMPLE_ARGUMENT,
+        "arg": (driving and driving.argument) or SAMPLE_ARGUMENT,
+        "driving": driving and asdict(driving),
         "word": data.word,
         "words": [data.word, data.word] if data.as_list else None,
     }

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.guard.repair.code_texts import as_function, as_listener
 from evalward.guard.repair.evaluated import quoted
-from evalward.guard.repair.reading import Edit, Placed, Reading, arguments_of, kind_of, statement_around
+from evalward.guard.repair.reading import (
+    Edit,
+    Placed,
+    Reading,
+    arguments_of,
+    is_among_statements,
+    kind_of,
+    statement_around,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,6 +26,11 @@ _TAG: Final = re.compile(
 )
 _HANDLER: Final = re.compile(r"\s+on(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))", re.IGNORECASE)
 _SOURCE: Final = re.compile(r"\s+src\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))", re.IGNORECASE)
+_TEMPLATE: Final = "template"
+_OPERANDS: Final = frozenset(
+    {"identifier", "string", "template_string", "call_expression", "member_expression"}
+)
+"""Operands of ``+`` that need no parentheses."""
 _LOADING: Final = frozenset({"load", "error"})
 _ID: Final = re.compile(r"\sid\s*=\s*[\"']?([A-Za-z][\w-]*)[\"'\s>]")
 _INLINE: Final = re.compile(r"<script>(.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
@@ -86,7 +99,10 @@ def written_document(reading: Reading, placed: Placed) -> list[Edit]:
     calls = [_document_call(reading, each) for each in siblings]
     if sum(call in {"write", "writeln"} for call in calls) > 1:
         return []
-    code = f"document.documentElement.innerHTML = {reading.text(given[0])}"
+    html = reading.text(given[0])
+    if name == "writeln":
+        html = f"{html if kind_of(given[0]) in _OPERANDS else f'({html})'} + '\\n'"
+    code = f"document.documentElement.innerHTML = {html}"
     if kind_of(statement) != "expression_statement" and placed.around:
         return [reading.edit(statement, f"{{ {code} }}")]
     edits = [reading.edit(placed.node, code)]
@@ -115,11 +131,11 @@ def scripted_markup(reading: Reading, placed: Placed) -> list[Edit]:
         steps = [f"await {found.page}.evaluate(() => {step})" for step in steps]
         steps += [f"await {found.page}.evaluate({code})" for code in stripped.code]
     edit = reading.edit(found.literal, quoted(stripped.markup))
-    if kind_of(statement) == "expression_statement":
-        semicolon = "" if reading.text(statement).endswith(";") else ";"
+    semicolon = "" if reading.text(statement).endswith(";") else ";"
+    if kind_of(statement) == "expression_statement" and is_among_statements(placed, statement):
         return [edit, reading.after(statement, f"{semicolon} {'; '.join(steps)};")]
     first = Edit(reading.edit(statement, "").start, reading.edit(statement, "").start, "{ ")
-    return [first, edit, reading.after(statement, f"; {'; '.join(steps)} }}")]
+    return [first, edit, reading.after(statement, f"{semicolon} {'; '.join(steps)} }}")]
 
 
 def _markup_of(reading: Reading, node: Node) -> _Markup | None:
@@ -142,6 +158,9 @@ def _assigned(reading: Reading, node: Node) -> _Markup | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     owner, name = (None, "") if left is None else reading.member(left)
     if owner is None or right is None or name != "innerHTML":
+        return None
+    # The elements of a template are in its content, where its own querySelector finds none of them.
+    if any(_TEMPLATE in reading.text(root) for root in reading.roots):
         return None
     scope = reading.text(owner)
     if scope in _WHOLE:

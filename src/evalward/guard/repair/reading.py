@@ -103,6 +103,9 @@ class Reading:
 
 
 _MOST_AROUND: Final = 3
+_LISTS: Final = frozenset(
+    {"program", "statement_block", "class_static_block", "switch_case", "switch_default"}
+)
 
 
 def kind_of(node: Node) -> str:
@@ -115,6 +118,12 @@ def arguments_of(node: Node) -> list[Node]:
     given = node.child_by_field_name("arguments")
     found = [] if given is None else given.named_children
     return [child for child in found if kind_of(child) != _COMMENT]
+
+
+def is_among_statements(placed: Placed, statement: Node) -> bool:
+    """Whether another statement may follow ``statement`` there, which the body of a loop without braces forbids."""
+    at = next((place for place, outer in enumerate(placed.around) if outer == statement), 0)
+    return kind_of(placed.around[at - 1]) in _LISTS if at else len(placed.around) <= _MOST_AROUND
 
 
 def statement_around(placed: Placed) -> Node | None:

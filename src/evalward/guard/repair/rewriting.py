@@ -101,6 +101,11 @@ def _offered(payload: bytes, edit: Edit) -> Rewrite:
     return Rewrite(locate(payload, edit.start, edit.end), shown, edit.text)
 
 
+def rewritten(payload: bytes, rewrites: Sequence[Rewrite]) -> bytes:
+    """Return ``payload`` after the edits of its verdict."""
+    return applied(payload, [Edit(each.location.start, each.location.end, each.text) for each in rewrites])
+
+
 def applied(payload: bytes, edits: Sequence[Edit]) -> bytes:
     """Return ``payload`` with ``edits``, which are in order and do not overlap."""
     parts, at = [], 0

@@ -16,7 +16,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.guard.target import Target
+from evalward.guard.target import Shape, Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,6 +96,13 @@ class Sink:
         if self.drops and text.endswith(self.drops, begin, end):
             end -= len(self.drops)
         return text[begin:end]
+
+    def shape_of(self, text: str) -> Shape:
+        """Return the shape in which an engine runs ``text``, which ``read`` has returned, as the driver would."""
+        reading = self.readings_of(text)[0]
+        if reading.frame is Frame.EXPRESSION:
+            return Shape.FUNCTION if reading.called else Shape.EXPRESSION
+        return Shape.ASYNC_BODY if reading.frame is Frame.BODY else Shape.SCRIPT
 
     def readings_of(self, text: str) -> tuple[Reading, ...]:
         """Return the readings that apply to ``text``, which ``read`` has returned."""

@@ -131,9 +131,10 @@ function trapWorkers() {
 function trapTimers() {
   for (const [name, delay] of [['setTimeout', 0], ['setInterval', 10]]) {
     const real = G[name];
-    expose(name, function (callback, _delay, ...args) {
-      if (!isFunction(callback) && callback !== undefined && callback !== null) hit('timer-string', 'call', name);
-      else if (capabilityOf(callback)) hit(capabilityOf(callback), 'call', name);
+    expose(name, function (given, _delay, ...args) {
+      if (!isFunction(given) && given !== undefined && given !== null) hit('timer-string', 'call', name);
+      else if (capabilityOf(given)) hit(capabilityOf(given), 'call', name);
+      const callback = config.driving && typeof given === 'string' ? () => globalEval(given) : given;
       if (!config.observe || !isFunction(callback) || delay === 0) return apply(real, G, [callback, delay, ...args]);
       // The same number of times in each run, and all before the run is over.
       let left = MAX_TICKS;

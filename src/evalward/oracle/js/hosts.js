@@ -130,6 +130,7 @@ function stub(path, depth = 0, awaitable = false, target = (0, function () {})) 
     get(_, key) {
       if (key === Symbol.toPrimitive) return (hint) => (hint === 'number' ? 1 : config.word ?? 'stub');
       if (key === Symbol.iterator || key === Symbol.asyncIterator) return function* () { yield stub(path + '[]', depth + 1); };
+      if (key === 'toJSON' && config.driving) return () => 'stub'; // As data it is the text that it converts to.
       if (typeof key === 'symbol' || (key === 'toJSON' && config.observe)) return undefined;
       if (key === 'then' || key === 'catch' || key === 'finally') return awaitable ? settledMember(path, depth, key) : undefined;
       if (key === 'constructor') return Host;
@@ -167,6 +168,7 @@ const callbacks = create(null);
 
 function stubCall(path, depth, args) {
   const name = path.slice(path.lastIndexOf('.') + 1);
+  if (isDriven(name)) return driven(path, name, args);
   // Asking what a request is has no effect.
   if (args.length > 0 || !config.doNothing.includes(name)) notice(path, args);
   for (const [suffix, capability] of config.deniedCalls) {

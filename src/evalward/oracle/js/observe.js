@@ -109,8 +109,9 @@ function shownObject(value, depth, one) {
 /** A node or another object of the page, by its markup or its class: its own properties say little. */
 function shownNode(value) {
   if (typeof Node === 'undefined' || !isFunction(Node) || apply(weakGet, stubs, [Node])) return undefined;
-  if (value instanceof Node) return value.nodeName + ' ' + (value.outerHTML || value.nodeValue || '');
-  return undefined;
+  if (!(value instanceof Node)) return undefined;
+  const node = config.driving ? withoutHandlers(value.cloneNode(true)) : value;
+  return node.nodeName + ' ' + (node.outerHTML || node.nodeValue || '');
 }
 
 /** Note an effect of the payload outside of itself. */

@@ -17,6 +17,7 @@ function install() {
   if (config.observe) countTime();
   if (config.observe && !config.page) web();
   for (const name of config.absent) delete G[name];
+  if (config.driving) nameStandIns();
 }
 
 /** A page's `location` is an accessor of the window, and a write goes to the page (HTML: LegacyUnforgeable, PutForwards=href). */
@@ -61,7 +62,10 @@ function fixtures() {
 
 /** What a `function` payload is called with: the host's object where the sink binds one, else the JSON argument. */
 function firstArgument() {
-  argument = config.fixtures ? fixtures() : config.first ? stub(config.first) : jsonArgument();
+  const { driving } = config;
+  if (driving?.element) argument = foundElement();
+  else if (config.fixtures) argument = fixtures();
+  else argument = config.first && !driving?.argument ? stub(config.first) : jsonArgument();
   return argument;
 }
 
@@ -113,6 +117,7 @@ function settle(value, calls) {
 function finish() {
   let observed = '';
   try {
+    if (config.driving) fireEvents();
     if (config.observe) observed = '\n' + record();
     const names = ownKeys(G);
     for (let i = 0; i < names.length; i++) {
