@@ -1,4 +1,4 @@
-"""Run a payload and its rewrite, and say whether they did the same (console.md §3).
+"""Run a payload and its rewrite, and say whether they did the same (``evalward check --fix-preview``).
 
 Both run observed, in the engine that is closest to their target, with the same stand-ins for the names that the realm
 lacks. A function is called with several arguments, until the payload completes with one: two runs that end with an
