@@ -27,7 +27,9 @@ def steps() -> dict[str, Any]:
     return {step["name"]: step for step in ACTION["runs"]["steps"]}
 
 
-def act(folder: Path, **inputs: str) -> tuple[int, dict[str, str], Path]:
+def act(
+    folder: Path, *, found_in: Path = Path(sys.executable).parent, **inputs: str
+) -> tuple[int, dict[str, str], Path]:
     """Run the step that checks, with the values that the host would put into its variables."""
     step = steps()["Check"]
     given = {name: str(each["default"]) for name, each in ACTION["inputs"].items()} | inputs
@@ -37,7 +39,7 @@ def act(folder: Path, **inputs: str) -> tuple[int, dict[str, str], Path]:
     }
     output = folder / "output"
     output.touch()
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{found_in}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],  # as the host runs it
         cwd=folder,
@@ -90,6 +92,28 @@ def test_a_finding_in_json_is_at_its_line(tmp_path: Path) -> None:
     jsonschema.validate(log, SCHEMA, jsonschema.Draft4Validator)
     places = [each["locations"][0]["physicalLocation"]["region"] for each in log["runs"][0]["results"]]
     assert {(place["startLine"], place["startColumn"]) for place in places} == {(2, 24)}
+
+
+@pytest.mark.exhaustive
+def test_the_action_installs_what_it_checks_with(tmp_path: Path) -> None:
+    """The first step, too, with the folders that the host gives: then only its ``evalward`` is in PATH."""
+    added = tmp_path / "path"
+    host = {"RUNNER_TEMP": str(tmp_path), "GITHUB_PATH": str(added), "GITHUB_ACTION_PATH": str(ROOT)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
+    subprocess.run(
+        [*shell, steps()["Install Evalward"]["run"]], env=inherited | host | {"PIP_QUIET": "3"}, check=True
+    )
+    tmp_path.joinpath("escape.js").write_text("process['ex' + 'it']()")
+
+    status, output, sarif = act(
+        tmp_path, found_in=Path(added.read_text().strip()), paths="escape.js", sink="node.vm"
+    )
+
+    log = json.loads(sarif.read_text("utf-8"))
+    jsonschema.validate(log, SCHEMA, jsonschema.Draft4Validator)
+    assert [result["ruleId"] for result in log["runs"][0]["results"]] == ["process.exit"]
+    assert (status, output) == (0, {"status": "1"})
 
 
 @pytest.mark.parametrize(("payload", "failed"), [("1", 0), ("eval('1')", 1)])
