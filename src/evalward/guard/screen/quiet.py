@@ -1,7 +1,7 @@
 """Ordinary code, recognised by its text: nothing to resolve and no ambiguity (guard.md §6).
 
 A *quiet* program needs neither the survey nor the resolver. It names no capability (``triggers``). Its text has none
-of the character sequences at which this grammar's tokens differ from V8's: each difference of guard.md §4 (U1 to U13)
+of the character sequences at which this grammar's tokens differ from V8's: each difference of guard.md §4 (U1 to U15)
 needs one of them, so the tree of a quiet program is the tree of V8. The tree then decides the few places that the text
 leaves open: what a bracket is, and which function an ``await`` is in. A program that is not certainly quiet goes
 through the survey.
@@ -16,9 +16,10 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from evalward.guard.screen.triggers import names_something
-from evalward.guard.syntax.ambiguity import LONE_CR, MODIFIER_BROKEN, UNUSUAL_SPACE
+from evalward.guard.syntax.ambiguity import LONE_CR, UNUSUAL_SPACE
 from evalward.guard.syntax.depth import may_nest_deeper
 from evalward.guard.syntax.grammar import kind
+from evalward.guard.syntax.line_ends import MODIFIER_BROKEN, UPDATE_GOES_ON, USING_BROKEN
 from evalward.guard.syntax.survey import ASYNC_BROKEN, RETURN_BROKEN, enters, is_dynamic, node_limit
 from evalward.guard.syntax.tokens import may_be_refused
 from evalward.guard.syntax.words import UNPLAIN_LET, Words
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _SPELLS = re.compile(rb"\\(?:[xu0-9\r\n\x80-\xff]|(?<=[\w$]\\)[AC-Zac-eg-mo-qsuw-z_$])")
 _TRIVIA = rb"(?:[\t\n\v\f\r ]|//[^\n\r\x80-\xff]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 # Where tokens differ: a slash behind a brace (U6, U9, U10), a slash that ends a line or meets a comment (U5), what
-# JSX needs (U7), a lone CR (U11), and the words that are keywords in one reading and names in the other (U4, U8, U13).
+# JSX needs (U7), a lone CR (U11), and the words that are keywords in one reading and names in the other (U4, U8, U14).
 _PARTS = (
     (b"}", re.compile(rb"\}(?=" + _TRIVIA + rb"[/\x80-\xff])")),
     (b"/", re.compile(rb"/(?:[ \t]*+(?:[\r\n\v\f\x80-\xff>]|/[/*])|\*)")),
@@ -43,6 +44,9 @@ _PARTS = (
     (b"async", ASYNC_BROKEN),
     (b"\r", LONE_CR),
     (b"class", MODIFIER_BROKEN),
+    (b"using", USING_BROKEN),
+    (b"++", UPDATE_GOES_ON),
+    (b"--", UPDATE_GOES_ON),
     (b"with", re.compile(rb"with\s*+[(/\x80-\xff]")),
 )
 _NEVER = (b"<!--", b"-->", b"yield", b"#!")

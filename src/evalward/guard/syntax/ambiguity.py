@@ -1,4 +1,4 @@
-"""Where V8 reads a text differently from this grammar although the tree has no error (guard.md §4, U1 to U13).
+"""Where V8 reads a text differently from this grammar although the tree has no error (guard.md §4, U1 to U12).
 
 U7 is in ``survey``. Each rule is deliberately wider than the difference that it stands for: it may also reject what V8
 rejects. The one pass in ``survey`` calls the checks of single nodes. The checks of the text decide first whether the
@@ -73,13 +73,6 @@ _AFTER_ARROW = re.compile(rb"(?:[\t\n\v\f\r ]|//[^\n\r\xe2]*+|/\*(?:[^*]|\*(?!/)
 # A letter may begin a statement (`in` and `instanceof` would be errors in V8); the rest end an expression.
 _ENDS_EXPRESSION = re.compile(rb"[),;\]}:A-Za-z_$#@'\"{0-9]|\Z")
 
-MODIFIER_BROKEN = re.compile(rb"(?<![\w$.])(?:static|[gs]et)[\t\v\f ]*+(?:[\r\n/\xc2\xe1\xe2\xe3\xef])")
-_CLASS_BODY = kind("class_body")
-_FIELD = kind("field_definition")
-_PLAIN_NAME = kind("property_identifier")
-_STATIC_GET = kind("static get", named=False)
-_ENDS_MEMBER = frozenset({_SEMICOLON, kind("}", named=False)})
-_MODIFIERS = frozenset({b"static", b"get", b"set"})
 
 _NAMED_CONTEXTUALLY = re.compile(rb"(?<![\w$.])(?:var|function)\s++(yield|await)(?![\w$])")
 
@@ -94,7 +87,10 @@ def hash_bang_fault(root: Node, source: bytes) -> Node | None:
 
 
 def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
-    """U1, U2: an html-like comment that V8 ends sooner, or that only one of the two sees (ECMA-262 B.1.1)."""
+    """U1, U2: an html-like comment that V8 ends sooner, or that only one of the two sees (ECMA-262 B.1.1).
+
+    To the grammar's rule that inserts semicolons such a comment is a token: what continues the line above is rejected.
+    """
     source = program.source
     if b"<!--" not in source and b"-->" not in source:
         return None
@@ -110,6 +106,7 @@ def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
             Shape.MODULE in program.shapes
             or _LONE_BREAK.search(source, end, around[1])
             or (match[0] == b"-->" and not _begins_line(source, start, spans))
+            or _goes_on(source, around[1], start, spans)
         ):
             return start, end
     return None
@@ -156,9 +153,18 @@ def unusual_space_fault(program: ParsedProgram) -> tuple[int, int] | None:
         checked = trivia.end() if trivia else start
         if source[checked : checked + 1] not in _GOES_ON or checked == len(source):
             continue
-        if _follows_expression(source, start, spans):
+        *_, last = UNUSUAL_SPACE.finditer(source, start, checked)
+        broken = LINE_BREAK.search(source, start, last.start()) is not None
+        if _follows_expression(source, start, spans, broken=broken):
             return start, checked
     return None
+
+
+def _goes_on(source: bytes, end: int, start: int, spans: tuple[OpaqueSpan, ...]) -> bool:
+    """Say whether the token behind ``end`` may continue an expression that ends before ``start``."""
+    trivia = _TRIVIA.match(source, end)
+    place = trivia.end() if trivia else end
+    return source[place : place + 1] in _GOES_ON and _follows_expression(source, start, spans, broken=True)
 
 
 def _follows_expression(
@@ -222,7 +228,7 @@ def function_fault(children: list[Node], source: bytes) -> bool:
     """``async`` and a line break: V8 reads a name and a plain function, in which ``await`` is also a name."""
     for index, child in enumerate(children):
         if child.kind_id == _ASYNC:
-            following = children[index + 1]
+            following = next(each for each in children[index + 1 :] if each.kind_id not in COMMENTS)
             return LINE_BREAK.search(source, child.end_byte, following.start_byte) is not None
     return False
 
@@ -280,37 +286,4 @@ def export_fault(node: Node, source: bytes) -> bool:
         child.kind_id not in _BODIED_VALUES and _DECLARES.match(source, child.start_byte) is not None
         for child in node.children
         if child.is_named
-    )
-
-
-def member_fault(root: Node, source: bytes) -> Node | None:
-    """U13: ``static``, ``get`` or ``set`` at the end of a line is a field in the tree, and a modifier in V8.
-
-    ``class A { static`` LF ``get m() {} }`` has a static accessor in V8, an accessor of its instances in the tree.
-    """
-    if b"class" not in source or MODIFIER_BROKEN.search(source) is None:
-        return None
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.kind_id == _STATIC_GET:
-            return node
-        children = node.children
-        if node.kind_id == _CLASS_BODY:
-            members = [child for child in children if child.kind_id not in COMMENTS]
-            for field, after in itertools.pairwise(members):
-                if _is_modifier(field, source) and after.kind_id not in _ENDS_MEMBER:
-                    return field
-        stack.extend(children)
-    return None
-
-
-def _is_modifier(field: Node, source: bytes) -> bool:
-    if field.kind_id != _FIELD:
-        return False
-    name = field.child(field.child_count - 1)
-    return (
-        name is not None
-        and name.kind_id == _PLAIN_NAME
-        and source[name.start_byte : name.end_byte] in _MODIFIERS
     )

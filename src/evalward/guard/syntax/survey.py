@@ -17,6 +17,7 @@ from evalward.guard.syntax import ambiguity
 from evalward.guard.syntax.depth import may_nest_deeper, nesting_exceeds
 from evalward.guard.syntax.grammar import FUNCTIONS, JSX, KIND_COUNT, kind, kinds
 from evalward.guard.syntax.landmarks import landmarks
+from evalward.guard.syntax.line_ends import line_end_fault
 from evalward.guard.syntax.opaque_spans import opaque_spans
 from evalward.guard.syntax.program import ParsedProgram, Survey
 from evalward.guard.syntax.shapes import Rejection
@@ -225,7 +226,7 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
         return Rejection(None, start, start, budget=limit, limit="depth")
     if arrows and (operand := ambiguity.arrow_operand(root)) is not None:
         return _ambiguous(program, operand)
-    misread = ambiguity.member_fault(root, source) or ambiguity.hash_bang_fault(root, source)
+    misread = line_end_fault(root, source) or ambiguity.hash_bang_fault(root, source)
     if misread is not None:
         return _ambiguous(program, misread)
     if (has_reserved_word(source) or may_be_refused(source)) and (

@@ -78,7 +78,7 @@ _WORDS = _FIELDS_OF_TYPES | {
 _NAMES = _WORDS | {"static", "get", "set"}
 _OPENING = {"{": "}", "(": ")", "[": "]", "<": ">"}
 _NEW_LINE = (
-    "a type goes on in the next line with a bracket, which may begin a statement; put both in one line"
+    "a type continues in the next line with a bracket, which may begin a statement; put both in one line"
 )
 _EFFECTS = {
     "enum_declaration": "an enumeration is a value; use an object",
