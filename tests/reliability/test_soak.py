@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from soak import ANSWERS, LETTERS, MARKER_LENGTH, run, suspects
+from soak import HURRIED_ANSWERS, LETTERS, MARKER_LENGTH, run, suspects
 
 
 @pytest.mark.exhaustive
@@ -9,8 +9,8 @@ def test_no_trace_of_a_payload_gets_out(tmp_path: Path) -> None:
     figures = run(tmp_path, requests=800, seed=6)
 
     assert figures.leaks == []
-    # A busy machine rejects some calls as overloaded; its other answers must still include every kind.
-    assert {"allowed", "error", "DEADLINE_EXCEEDED"} <= {*figures.answers} <= ANSWERS
+    # A busy machine rejects some calls as overloaded, or has no time for a record.
+    assert {"allowed", "error", "DEADLINE_EXCEEDED"} <= {*figures.answers} <= HURRIED_ANSWERS
     assert figures.scanned_mb["audit log"] > 0.3
     assert min(figures.scanned_mb[name] for name in ("metrics", "traces", "logs")) > 0
 

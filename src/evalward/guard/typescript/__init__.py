@@ -1,1 +1,1 @@
-"""TypeScript to JavaScript by erasure: types become spaces, so that every position stays the same (guard.md §7.5)."""
+"""TypeScript to JavaScript by erasure: types become spaces, so that every position stays the same (guard.md, TypeScript)."""
