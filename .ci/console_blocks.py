@@ -2,7 +2,7 @@
 
 ``python .ci/console_blocks.py [PAGE ...]``; default: the pages that ``tests/test_readme.py`` checks. A session
 without a line ``…`` gets the whole output. Otherwise it keeps its lines, and a line that the command no longer prints
-becomes the most similar one that it prints.
+becomes the most similar one that it prints. A session whose command lacks something, such as a package from npm, stays.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/how-to/call-from-a-dispatcher.md", "docs/how-to/run-hardened-programs.md")
@@ -25,7 +26,11 @@ CUT = "…"
 
 def renewed(session: re.Match[str]) -> str:
     """Return a session with today's output."""
-    printed = CliRunner().invoke(app, shlex.split(session[1])).stdout.splitlines()
+    done = CliRunner().invoke(app, shlex.split(session[1]))
+    if done.exit_code == INFRASTRUCTURE_FAILURE:
+        sys.stderr.write(f"kept: {session[1]}: {done.stderr}")
+        return session[0]
+    printed = done.stdout.splitlines()
     shown = session[2].splitlines()
     if CUT in shown:
         printed = [

@@ -22,12 +22,12 @@ PYTHON = [
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     if "prepare(page" not in block
 ]
-# A session with packages of npm runs in tests/cli/test_corpus_compare.py.
+# The session with packages of npm runs in tests/cli/test_corpus_compare.py.
 CONSOLE = [
     session
     for text in TEXTS
     for session in re.findall(r"^\$ evalward (.*)\n((?:(?!\$ |```).*\n)*)", text, re.MULTILINE)
-    if "--npm" not in session[0]
+    if not session[0].startswith("corpus compare ")
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -28,6 +29,14 @@ for line in sys.stdin:
     code = json.loads(line)["code"]
     print(json.dumps({"allowed": "exit" not in code, "why": "exit"}), flush=True)
 """
+FAILING = """
+import json, os, sys
+for line in sys.stdin:
+    code = json.loads(line)["code"]
+    while "title" in code: pass
+    if "mention" in code or "exit(" in code: os._exit(1)
+    print(json.dumps({"allowed": True}), flush=True)
+"""
 AST_GUARD = """
 export const Presets = { secure: () => 'secure' };
 export class JSAstValidator {
@@ -48,14 +57,18 @@ needs_packages = pytest.mark.skipif(
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tmp_path.joinpath("cases.jsonl").write_text("\n".join(map(json.dumps, CASES)))
     tmp_path.joinpath("own.py").write_text(OWN)
-    package = tmp_path / "node_modules" / "ast-guard"
-    package.mkdir(parents=True)
-    package.joinpath("package.json").write_text(
-        '{"name": "ast-guard", "type": "module", "exports": "./a.js"}'
-    )
-    package.joinpath("a.js").write_text(AST_GUARD)
+    tmp_path.joinpath("failing.py").write_text(FAILING)
+    add_package(tmp_path, "ast-guard", AST_GUARD)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def add_package(folder: Path, name: str, text: str) -> None:
+    package = folder / "node_modules" / name
+    package.mkdir(parents=True)
+    document = {"name": name, "version": "2.1.0", "type": "module", "exports": "./a.js"}
+    package.joinpath("package.json").write_text(json.dumps(document))
+    package.joinpath("a.js").write_text(text)
 
 
 @pytest.mark.usefixtures("folder")
@@ -86,10 +99,48 @@ def test_profiles_and_a_command_side_by_side() -> None:
 def test_a_guard_from_npm_is_that_of_the_folder() -> None:
     done = run("corpus", "compare", "cases.jsonl", "--with", "ast-guard", "--json")
 
-    answers = {row["id"]: row["answers"]["ast-guard"] for row in json.loads(done.stdout)["rows"]}
+    document = json.loads(done.stdout)
+    assert [each["package"] for each in document["guards"]] == [None, "ast-guard 2.1.0"]
+    answers = {row["id"]: row["answers"]["ast-guard"] for row in document["rows"]}
     assert answers["plain"] == {"allowed": False, "why": "DISALLOWED_IDENTIFIER"}
     assert answers["title"] == {"allowed": True, "why": None}
     assert answers["<b>&</b>"] == {"allowed": False, "why": "SyntaxError"}
+
+
+def test_the_newer_name_of_a_package_is_the_same_guard(folder: Path) -> None:
+    add_package(folder, "@enclave-vm/ast", AST_GUARD.replace("'process'", "'document'"))
+
+    done = run("corpus", "compare", "cases.jsonl", "--with", "ast-guard")
+
+    assert "packages: @enclave-vm/ast 2.1.0" in done.stdout.splitlines()
+    assert re.search(r"^ast-guard +0 of 2 .* 1 of 3 ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_guard_that_loops_or_ends_at_a_payload_denies_it_and_judges_the_next() -> None:
+    own = f"failing={shlex.quote(sys.executable)} failing.py"
+    arguments = ("corpus", "compare", "cases.jsonl", "--with", "", "--command", own, "--timeout", "2")
+
+    document = json.loads(run(*arguments, "--json").stdout)
+
+    answers = {row["id"]: row["answers"]["failing"] for row in document["rows"]}
+    assert answers == {
+        "concatenated": {"allowed": True, "why": None},
+        "plain": {"allowed": False, "why": "ended without an answer"},
+        "title": {"allowed": False, "why": "timed out"},
+        "mention": {"allowed": False, "why": "ended without an answer"},
+        "<b>&</b>": {"allowed": True, "why": None},
+    }
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_a_guard_starts_ends_with_it_and_is_counted() -> None:
+    """The shell's child holds the pipe open, so that killing the shell alone would leave the reader waiting."""
+    own = f"failing=sh -c '{shlex.quote(sys.executable)} failing.py; true'"
+
+    done = run("corpus", "compare", "cases.jsonl", "--with", "", "--command", own, "--timeout", "2")
+
+    assert "blocked by failing without an answer, as it timed out or ended: 3" in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -99,6 +150,7 @@ def test_a_guard_from_npm_is_that_of_the_folder() -> None:
         (["--command", "mine"], 2, "NAME=COMMAND"),
         (["--command", "strict=true"], 2, "name of its own"),
         (["--with", "js-x-ray"], 3, "npm install @nodesecure/js-x-ray"),
+        (["--timeout", "0"], 2, "0.1"),
         (["--command", "mine=missing-program"], 3, "mine cannot be started"),
         (["--command", "mine=true"], 3, "mine gave no answer"),
         (["--command", "mine=sh -c 'read line; echo \"{}\"'"], 3, "mine gave no answer"),
@@ -113,11 +165,33 @@ def test_what_is_missing_is_said(arguments: list[str], code: int, said: str) -> 
     assert said in " ".join(done.stderr.replace("│", " ").split()).replace("- ", "-")
 
 
+def rows(table: str) -> dict[str, tuple[int, float, int, float]]:
+    """Return the totals and shares, in percent, of each guard of a table."""
+    found = re.findall(r"^(\S+) +\S+ of (\S+) \((\S+) %\) +\S+ of (\S+) \((\S+) %\)$", table, re.MULTILINE)
+    return {
+        guard: (int(escapes.replace(",", "")), float(blocked), int(benign.replace(",", "")), float(allowed))
+        for guard, escapes, blocked, benign, allowed in found
+    }
+
+
+@pytest.mark.exhaustive
 @needs_packages
-def test_the_readme_shows_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_the_table_of_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The corpus grows, so that shares may differ by a point. CI cannot install ast-guard, and runs the others."""
     monkeypatch.chdir(ROOT)
     readme = ROOT.joinpath("README.md").read_text("utf-8")
     session = re.search(r"^\$ evalward (corpus compare .*)\n((?:(?!```).*\n)+)", readme, re.MULTILINE)
     assert session is not None
+    shown = rows(session[2])
+    assert list(shown) == ["evalward", "seed", "js-x-ray", "ast-guard"]
+    assert len({(escapes, benign) for escapes, _, benign, _ in shown.values()}) == 1
+    both = os.environ.get("EVALWARD_NPM_GUARDS")
+    command = session[1] if both else session[1].replace(",ast-guard", "")
 
-    assert run(*shlex.split(session[1])).stdout == session[2]
+    printed = rows(run(*shlex.split(command), "--npm", both or str(PACKAGES)).stdout)
+
+    assert list(printed) == list(shown)[: 4 if both else 3]
+    for guard, (escapes, blocked, benign, allowed) in printed.items():
+        assert (escapes, benign) == pytest.approx((shown[guard][0], shown[guard][2]), rel=0.1)
+        assert (blocked, allowed) == pytest.approx((shown[guard][1], shown[guard][3]), abs=1)
+    assert printed["evalward"][1::2] == (100, 100)

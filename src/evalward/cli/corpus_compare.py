@@ -1,7 +1,7 @@
 """``evalward corpus compare``: a user's own payloads in the guards of today and in Evalward, side by side."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE, USAGE
 from evalward.cli.progress import progress_bar
 from evalward.cli.serverless import policy_in_force
 from evalward.corpus.corpus_case import Case, CorpusError, load_cases
-from evalward.corpus.peer import PACKAGES, Peer, PeerUnavailableError
+from evalward.corpus.peer import DEFAULT_SECONDS, ENDED, PACKAGES, TIMED_OUT, Peer, PeerUnavailableError
 from evalward.corpus.side_by_side import Guard, Row, Score, compare, evalward_guard, scores
 from evalward.errors import CodedError
 from evalward.guard.target import Profile, Target
@@ -50,6 +50,15 @@ def corpus_compare(  # noqa: PLR0913 - one parameter per option
     npm: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the packages from npm are installed.", file_okay=False)
     ] = Path(),
+    seconds: Annotated[
+        float,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=0.1,
+            help="The longest that another guard may take for one payload.",
+        ),
+    ] = DEFAULT_SECONDS,
     policy: Annotated[
         Path | None, typer.Option(help="A policy file for Evalward; without one, every target is opted in.")
     ] = None,
@@ -61,7 +70,7 @@ def corpus_compare(  # noqa: PLR0913 - one parameter per option
     """Judge every case with several guards, and print how many escapes each blocks and how much it allows.
 
     Cases whose expected verdict depends on the profile are left out. A guard from npm judges the text alone, since it
-    knows no target, shape or sink.
+    knows no target, shape or sink. A guard that takes too long for a payload, or ends at it, denies it.
 
     Exit code: 0 compared, 2 usage or cases that cannot be read, 3 a guard or policy that is missing or invalid.
 
@@ -81,11 +90,14 @@ def corpus_compare(  # noqa: PLR0913 - one parameter per option
             judges: dict[str, Guard] = {
                 FIRST: evalward_guard(policy_in_force(policy, opt_in=Target, profile=None))
             }
+            peers = [
+                *(Peer.from_npm(name, npm, seconds=seconds) for name in names if name in PACKAGES),
+                *(_own(each, seconds) for each in command or []),
+            ]
+            asked = {peer.name: _asking(running.enter_context(peer)) for peer in peers}
             for name in names:
-                judges[name] = _named(name, policy, npm, running)
-            for each in command or []:
-                name, peer = _own(each)
-                judges[name] = _asking(running.enter_context(peer))
+                judges[name] = asked.get(name) or _profile(name, policy)
+            judges |= asked
             with progress_bar(len(cases), "judging") as judged:
                 rows = compare(cases, judges, judged=judged)
     except CorpusError as error:
@@ -98,27 +110,26 @@ def corpus_compare(  # noqa: PLR0913 - one parameter per option
         )
         raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
     found = scores(rows, judges)
+    packages = {peer.name: peer.package for peer in peers if peer.package}
     if html is not None:
         from evalward.cli.compare_page import compare_page  # noqa: PLC0415 - only needed here
 
         html.write_text(compare_page(rows, found), "utf-8")
     if as_json:
-        typer.echo(json.dumps(_document(rows, found, len(cases))))
+        typer.echo(json.dumps(_document(rows, found, len(cases), packages)))
     else:
-        _print(rows, found, len(cases))
+        _print(rows, found, len(cases), packages)
 
 
-def _named(name: str, policy: Path | None, npm: Path, running: ExitStack) -> Guard:
-    if name in PACKAGES:
-        return _asking(running.enter_context(Peer.from_npm(name, npm)))
+def _profile(name: str, policy: Path | None) -> Guard:
     return evalward_guard(policy_in_force(policy, opt_in=Target, profile=Profile(name)))
 
 
-def _own(text: str) -> tuple[str, Peer]:
+def _own(text: str, seconds: float) -> Peer:
     name, equals, command = text.partition("=")
     if not (name.isidentifier() and equals and command.strip()) or name in (*_NAMES, FIRST):
         raise typer.BadParameter(f"{text[:80]!a} is not NAME=COMMAND with a name of its own")
-    return name, Peer.from_command(name, command)
+    return Peer.from_command(name, command, seconds=seconds)
 
 
 def _asking(peer: Peer) -> Guard:
@@ -128,11 +139,13 @@ def _asking(peer: Peer) -> Guard:
     return judge
 
 
-def _document(rows: Sequence[Row], found: Sequence[Score], total: int) -> dict[str, object]:
+def _document(
+    rows: Sequence[Row], found: Sequence[Score], total: int, packages: Mapping[str, str]
+) -> dict[str, object]:
     return {
         "cases": total,
         "compared": len(rows),
-        "guards": [each.as_object() for each in found],
+        "guards": [each.as_object() | {"package": packages.get(each.name)} for each in found],
         "rows": [
             {
                 "id": row.case.id,
@@ -148,12 +161,20 @@ def _document(rows: Sequence[Row], found: Sequence[Score], total: int) -> dict[s
     }
 
 
-def _print(rows: Sequence[Row], found: Sequence[Score], total: int) -> None:
-    width = max(len("guard"), *(len(each.name) for each in found))
-    typer.echo(f"{'guard':{width}}  {'escapes blocked':>22}  {'benign allowed':>22}")
-    for each in found:
-        blocked, allowed = _of(each.blocked, each.escapes), _of(each.allowed, each.benign)
-        typer.echo(f"{each.name:{width}}  {blocked:>22}  {allowed:>22}")
+def _print(rows: Sequence[Row], found: Sequence[Score], total: int, packages: Mapping[str, str]) -> None:
+    lines = [
+        ("guard", "escapes blocked", "benign allowed"),
+        *((each.name, _of(each.blocked, each.escapes), _of(each.allowed, each.benign)) for each in found),
+    ]
+    names, blocked, allowed = (max(map(len, column)) for column in zip(*lines, strict=True))
+    for line in lines:
+        typer.echo(f"{line[0]:{names}}  {line[1]:>{blocked}}  {line[2]:>{allowed}}")
+    if packages:
+        typer.echo(printable(f"packages: {', '.join(packages.values())}"))
+    for place, each in enumerate(found):
+        failed = sum(row.answers[place] in {(False, TIMED_OUT), (False, ENDED)} for row in rows)
+        if failed:
+            typer.echo(f"blocked by {each.name} without an answer, as it timed out or ended: {failed:,}")
     left_out = total - len(rows)
     if left_out:
         typer.echo(f"left out, as the verdict depends on the profile: {left_out:,}")
