@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,12 @@ def test_the_lock_has_every_dependency() -> None:
         if "extra ==" not in text
     }
     assert direct <= {name.lower() for name in locked("requirements.lock")}
+
+
+def test_the_lock_of_the_build_tools_has_the_back_end() -> None:
+    system = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
+    needed = {re.split(r"[^A-Za-z0-9._-]", text)[0] for text in system["requires"]}
+    assert needed <= {name.lower() for name in locked("requirements-build.lock")}
 
 
 @pytest.fixture(scope="module")
