@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+A4_WITHIN_MARGINS = 688  # CSS pixels: 210 mm less two margins of 14 mm
 AXE = Path(__file__).parents[2] / "playground" / "node_modules" / "axe-core" / "axe.min.js"
 
 pytestmark = [
@@ -42,6 +43,7 @@ def audit_report() -> str:
                 "code": "EVAL_BLOCKED_CONSTRUCT",
                 "construct": ("process.exit", "eval()", "network", "a" * 190)[number % 4],
                 "tool": ("browser_evaluate", "electron_eval")[number % 2],
+                "principal": ("cert:dispatcher.example", "token:3f0c9a")[number % 2],
                 "code_hash": f"{number % 40:064x}",
                 "exception_id": "e" * 16,
                 "elapsed_us": number,
@@ -105,3 +107,23 @@ def test_a_report_prints_on_a4(browser: Browser, tmp_path: Path) -> None:
     page.emulate_media(media="print")
     assert page.locator("details").first.is_hidden()
     page.close()
+
+
+@pytest.mark.parametrize("made", [audit_report, comparison])
+def test_nothing_is_cut_off_on_paper(made: object, browser: Browser, tmp_path: Path) -> None:
+    assert callable(made)
+    file = tmp_path / "page.html"
+    file.write_text(made(), "utf-8")
+    page = browser.new_page(viewport={"width": A4_WITHIN_MARGINS, "height": 1000})
+    page.emulate_media(media="print")
+    page.goto(file.as_uri())
+
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll("table, svg")].filter((each) => {
+            const room = each.closest(".columns > *") ?? document.querySelector("main");
+            return each.getBoundingClientRect().right > room.getBoundingClientRect().right + 1;
+        }).map((each) => each.textContent)"""
+    )
+    page.close()
+
+    assert cut == []
