@@ -35,21 +35,31 @@ export async function* stream(name, body, signal) {
   }
 }
 
-/** Ask once for the newest of many questions: an older one is aborted, and its answer is never shown. */
+/**
+ * Ask for the newest of many questions: an older one is aborted, and its answer is never shown. A question waits `delay`
+ * milliseconds for a newer one only where another was on its way.
+ */
 export function latest(name, { delay, show, fail }) {
   let running = null;
   let timer = 0;
+  const start = async (body) => {
+    timer = 0;
+    const own = (running = new AbortController());
+    try {
+      const answer = await ask(name, body, own.signal);
+      if (own === running) show(answer);
+    } catch (error) {
+      if (own === running && error.name !== 'AbortError') fail(error);
+    } finally {
+      if (own === running) running = null;
+    }
+  };
   return (body) => {
+    const busy = running || timer;
+    running?.abort();
+    running = null;
     clearTimeout(timer);
-    timer = setTimeout(async () => {
-      running?.abort();
-      const own = (running = new AbortController());
-      try {
-        const answer = await ask(name, body, own.signal);
-        if (own === running) show(answer);
-      } catch (error) {
-        if (own === running && error.name !== 'AbortError') fail(error);
-      }
-    }, delay);
+    if (busy) timer = setTimeout(start, delay, body);
+    else start(body);
   };
 }

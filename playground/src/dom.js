@@ -66,3 +66,14 @@ export function copyButton(label, text) {
   };
   return h('span', { class: 'copy' }, h('button', { type: 'button', on: { click: copy } }, label), said);
 }
+
+/** A button that saves `file()`, a name and a text, as a file of the user's. */
+export function saveButton(label, file) {
+  const save = () => {
+    const [download, text] = file();
+    const href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+    h('a', { href, download }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 1000);
+  };
+  return h('button', { type: 'button', on: { click: save } }, label);
+}

@@ -109,6 +109,12 @@ export function replace(view, text) {
   if (view.state.doc.toString() !== text) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: 0 } });
 }
 
+/** Select a place, show it and put the focus there. */
+export function goTo(view, { from, to }) {
+  view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
+  view.focus();
+}
+
 const within = (span, length) => span && span[0] < span[1] && span[1] <= length;
 
 class Step extends WidgetType {
@@ -217,7 +223,7 @@ const explained = hoverTooltip((view, position) => {
 
 const showChecks = StateEffect.define();
 
-/** Mark the calls of the run-time in a program: `checks` are {from, to, kind}. */
+/** Mark the calls of the run-time in a program: `checks` are {from, to, kind, about}. */
 export function markChecks(view, checks) {
   view.dispatch({ effects: showChecks.of(checks) });
 }
@@ -226,7 +232,7 @@ const checksField = StateField.define({
   create: () => Decoration.none,
   update(value, transaction) {
     for (const effect of transaction.effects) {
-      if (effect.is(showChecks)) return Decoration.set(effect.value.map(({ from, to, kind }) => Decoration.mark({ class: `check ${kind}` }).range(from, to)), true);
+      if (effect.is(showChecks)) return Decoration.set(effect.value.map(({ from, to, kind, about }) => Decoration.mark({ class: `check ${kind}`, attributes: { title: about } }).range(from, to)), true);
     }
     return value.map(transaction.changes);
   },

@@ -31,7 +31,7 @@ function drawn(log) {
     h('dl', { class: 'figures' }, log.figures.map(({ name, value, about }) => h('div', {}, h('dt', {}, name), h('dd', { class: 'value' }, value), h('dd', {}, about)))),
     proof(log.proof),
     overTime(log.series),
-    h('div', { class: 'grid' }, Object.entries(log.by).map(([name, rows]) => bars(`Denials by ${name.toLowerCase()}`, name, rows)), latency(log.latency_ms)),
+    h('div', { class: 'grid' }, Object.entries(log.by).map(([name, rows]) => bars(`Denials by ${name.toLowerCase()}`, name, rows)), bars('Decisions by time', 'Time', log.by_time, 'Decisions', latency(log.latency_ms))),
     exceptions(log.exceptions),
     log.weakened.length ? h('section', { class: 'card' }, h('h2', {}, 'Weakened controls'), h('p', {}, log.weakened.map((each) => [h('span', { class: 'chip' }, each), ' ']))) : null,
     denials(log.denials),
@@ -72,27 +72,38 @@ function overTime({ unit, begins, denied }) {
   return h('section', { class: 'card' }, h('h2', {}, `Denials by ${unit}`), h('div', { class: 'chart', tabindex: 0, role: 'region', 'aria-label': 'Chart of denials over time' }, drawing), legend, table);
 }
 
-function bars(title, name, rows) {
+function bars(title, name, rows, counted = 'Denials', more = null) {
   const most = Math.max(1, ...rows.map(([, count]) => count));
   const width = scaleLinear([0, most], [0, 100]);
   const lines = rows.map(([label, count]) => h('tr', {}, h('th', { scope: 'row' }, label), h('td', { class: 'bar' }, svg('svg', { viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('rect', { class: 's0', width: width(count), height: 10 }))), h('td', { class: 'number' }, number(count))));
-  return h('section', { class: 'card' }, h('h2', {}, title), rows.length ? h('table', { class: 'bars' }, h('thead', { class: 'hidden' }, h('tr', {}, h('th', { scope: 'col' }, name), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, 'Denials'))), h('tbody', {}, lines)) : h('p', { class: 'empty' }, 'None.'));
+  return h('section', { class: 'card' }, h('h2', {}, title), rows.length ? h('table', { class: 'bars' }, h('thead', { class: 'hidden' }, h('tr', {}, h('th', { scope: 'col' }, name), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, counted))), h('tbody', {}, lines)) : h('p', { class: 'empty' }, 'None.'), more);
 }
 
 function latency(found) {
-  const rows = Object.entries(found);
-  return h('section', { class: 'card' }, h('h2', {}, 'Time of a decision'), rows.length ? h('dl', { class: 'latency' }, rows.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, `${value.toFixed(2)} ms`)))) : h('p', { class: 'empty' }, 'None.'));
+  return h('dl', { class: 'latency' }, Object.entries(found).map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, `${value.toFixed(2)} ms`))));
+}
+
+const YEAR = 365;
+const left = scaleLinear([0, YEAR], [0, 100]).clamp(true);
+
+/** How long an exception lasts, as a bar up to a year: the shorter it is, the sooner its payload is denied. */
+function lasts({ days }) {
+  if (days === null) return '';
+  const bar = svg('svg', { viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('rect', { class: days <= 30 ? 's5' : 's0', width: left(Math.max(days, 1)), height: 10 }));
+  return [h('span', { class: 'days' }, bar), days < 0 ? `ended ${number(-days)} days ago` : `${number(days)} days`];
 }
 
 function exceptions(rows) {
   if (!rows.length) return null;
-  return h('section', { class: 'card' }, h('h2', {}, 'Exceptions'), scrolled('Exceptions', ['Exception', 'State', 'Owner', 'Until', 'Used', 'Reason'], rows.map((row) => [row.id, row.state, row.owner, row.until, number(row.used), row.reason])));
+  const head = ['Exception', 'State', 'Ends in', 'Until', 'Owner', 'Used', 'Reason'];
+  const cells = (row) => [row.id, row.state, lasts(row), row.until, row.owner, number(row.used), row.reason];
+  return h('section', { class: 'card' }, h('h2', {}, 'Exceptions'), scrolled('Exceptions', head, rows.map(cells), (value) => value));
 }
 
 const cell = (value) => (Array.isArray(value) ? value.join(', ') : typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''));
 
-function scrolled(label, head, rows) {
-  return h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label }, h('table', {}, h('thead', {}, h('tr', {}, head.map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, rows.map((row) => h('tr', {}, row.map((value) => h('td', {}, cell(value))))))));
+function scrolled(label, head, rows, shown = cell) {
+  return h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label }, h('table', {}, h('thead', {}, h('tr', {}, head.map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, rows.map((row) => h('tr', {}, row.map((value) => h('td', {}, shown(value))))))));
 }
 
 function denials(records) {

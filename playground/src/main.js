@@ -1,12 +1,13 @@
 // The page: what is on it, and what asks the server when.
 import { ask, latest, told } from './api.js';
 import { copyButton, fill, h } from './dom.js';
-import { payloadEditor, replace, show as showFindings } from './editor.js';
+import { goTo, payloadEditor, replace, show as showFindings } from './editor.js';
 import { logView } from './log.js';
 import { policyPanel } from './policy.js';
-import { hardenedPanel, runPanel, usePanel } from './programs.js';
+import { hardenedPanel, runPanel } from './programs.js';
 import { changed, fragment, fromFragment, question, set, state } from './state.js';
 import { tabs } from './tabs.js';
+import { usePanel } from './use.js';
 import { findingsPanel, profileCards, verdictBar } from './verdict.js';
 
 const EXAMPLE = `// Type a payload. This one passes every filter that looks for words.
@@ -91,7 +92,6 @@ async function main() {
   const editor = payloadEditor(holder, (text) => set({ code: text }));
   const bar = verdictBar();
   const profiles = profileCards();
-  let answer = { allowed: true, findings: [] };
   const openCase = async (id) => {
     const found = await ask('case', { id });
     const bindings = Object.entries(found.bindings).map(([name, kind]) => `${name}=${kind}`).join(' ');
@@ -100,14 +100,11 @@ async function main() {
   const findings = findingsPanel(constructs, {
     choose: (all, chosen) => showFindings(editor, all, chosen),
     tryCode: (code, more = {}) => set({ code, ...more }),
-    goTo(span) {
-      editor.dispatch({ selection: { anchor: span[0], head: span[1] }, scrollIntoView: true });
-      editor.focus();
-    },
+    goTo: ([from, to]) => goTo(editor, { from, to }),
   });
   const hardened = hardenedPanel();
   const run = runPanel();
-  const use = usePanel(() => answer);
+  const use = usePanel();
   const refreshed = { hardened, run, use };
   const side = tabs('What is known of the payload', [
     ['findings', 'Findings', findings.panel],
@@ -120,7 +117,6 @@ async function main() {
   const judge = latest('judge', {
     delay: DELAY_MS,
     show(found) {
-      answer = found;
       bar.show(found);
       profiles.show(found);
       findings.show(found);

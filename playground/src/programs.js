@@ -1,20 +1,11 @@
-// The hardened program of the payload, the runs, and the same question outside the page.
+// The hardened program of the payload, and the runs.
 import { javascriptLanguage } from '@codemirror/lang-javascript';
 import { ask } from './api.js';
+import { checksIn, KINDS } from './checks.js';
 import { copyButton, fill, h, printable } from './dom.js';
-import { markChecks, reader, replace } from './editor.js';
-import { changed, question, state } from './state.js';
+import { goTo, markChecks, reader, replace } from './editor.js';
+import { changed, FRAME, question, whenShown } from './state.js';
 
-// The names of the run-time (docs/design/harden.md §2), by what they check.
-const CHECKS = {
-  reads: ['v', 'a', 'va', 'ca', 't', 'io', 'sp', 'os', 'us', 'fi'],
-  keys: ['r', 'k', 'kw', 'pr', 'del'],
-  writes: ['ws', 'sw', 'rt'],
-  calls: ['c', 'c1', 'c0', 'ct', 'n', 'tpl'],
-  functions: ['f', 'fc', 'cl'],
-};
-const KIND = new Map(Object.entries(CHECKS).flatMap(([kind, names]) => names.map((name) => [name, kind])));
-const SAID = { reads: 'values that come from outside', keys: 'names of properties', writes: 'writes', calls: 'calls', functions: 'functions that leave', others: 'other steps' };
 const STATEMENT = /Statement$|Declaration$|^MethodDeclaration$/;
 
 /** Break a program into lines at its statements, so that it can be read. */
@@ -41,31 +32,6 @@ function laid(text) {
   return `${out}${text.slice(last)}`.replace(/\n\s*(?=\n)/g, '');
 }
 
-function checksIn(text, prefix) {
-  const escaped = prefix.replace(/[^\w]/g, '\\$&');
-  return [...text.matchAll(new RegExp(`\\b${escaped}([a-z][a-z0-9]*)(?=\\()`, 'g'))].map((found) => ({ from: found.index, to: found.index + found[0].length, kind: KIND.get(found[1]) ?? 'others' }));
-}
-
-/** Ask when the panel is open and the question has changed. */
-function whenShown(panel, work, names) {
-  let stale = true;
-  const refresh = () => {
-    if (panel.hidden || !stale) return;
-    stale = false;
-    work();
-  };
-  let timer = 0;
-  changed((changes) => {
-    if (!names.some((name) => changes.has(name))) return;
-    stale = true;
-    clearTimeout(timer);
-    timer = setTimeout(refresh, 250);
-  });
-  return refresh;
-}
-
-const FRAME = ['code', 'sink', 'target', 'shape', 'bindings', 'policy', 'profile'];
-
 export function hardenedPanel() {
   const panel = h('section', {});
   const holder = h('div', { class: 'code tall' });
@@ -84,22 +50,34 @@ export function hardenedPanel() {
     replace(view, text);
     const checks = readable ? checksIn(text, answer.prefix) : [];
     markChecks(view, checks);
-    const counts = Map.groupBy(checks, ({ kind }) => kind);
-    fill(map, Object.keys(SAID).filter((kind) => counts.has(kind)).map((kind) => h('li', {}, h('span', { class: `key ${kind}`, 'aria-hidden': 'true' }), `${SAID[kind]} `, h('b', {}, String(counts.get(kind).length)))));
-    fill(said, readable ? 'For people: short names, without the run-time. What is marked is checked while it runs.' : `As emitted, with names that no payload can know. The run-time in front of it makes it ${answer.bytes.toLocaleString('en')} bytes.`);
+    fill(map, Object.entries(KINDS).map(([kind, { said }]) => entry(kind, said, checks.filter((each) => each.kind === kind))));
+    fill(said, readable ? 'For people: short names, without the run-time. What is underlined is checked while it runs.' : `As emitted, with names that no payload can know. The run-time in front of it makes it ${answer.bytes.toLocaleString('en')} bytes.`);
   }
 
-  const refresh = whenShown(panel, async () => {
+  /** A line of the map: how many checks of a kind there are, and a button that goes from one to the next. */
+  function entry(kind, said, checks) {
+    if (!checks.length) return null;
+    const next = () => {
+      const { head } = view.state.selection.main;
+      goTo(view, checks.find(({ from }) => from > head) ?? checks[0]);
+    };
+    return h('li', {}, h('button', { type: 'button', class: 'link', title: 'Go to the next one', on: { click: next } }, h('span', { class: `check ${kind}` }, said)), ' ', h('b', {}, String(checks.length)));
+  }
+
+  const refresh = whenShown(panel, async (isLast) => {
     try {
-      answer = await ask('harden', question());
+      const found = await ask('harden', question());
+      if (!isLast()) return;
+      answer = found;
       holder.hidden = map.hidden = !answer.made;
       if (answer.made) draw();
       else fill(said, `No program: ${answer.reason}`, answer.construct ? ` (${answer.construct})` : '');
     } catch (error) {
+      if (!isLast()) return;
       holder.hidden = map.hidden = true;
       fill(said, error.message);
     }
-  }, FRAME);
+  });
   return { panel, refresh };
 }
 
@@ -153,41 +131,4 @@ function oracleResult(answer) {
     absent,
     h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Runs' }, h('table', {}, h('thead', {}, h('tr', {}, ['Engine', 'Shape', 'Ending', 'Traps'].map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, rows))),
   ];
-}
-
-export function usePanel(lastAnswer) {
-  const panel = h('section', {});
-  const refresh = whenShown(panel, async () => {
-    try {
-      const found = await ask('snippets', question());
-      fill(panel, h('p', { class: 'note' }, 'The same question outside this page.'), Object.entries(found).map(([name, text]) => block(name, text)), caseForm());
-    } catch (error) {
-      fill(panel, h('p', { class: 'bad' }, error.message));
-    }
-  }, FRAME);
-
-  function caseForm() {
-    const name = h('input', { id: 'case-id', value: 'my/case', autocomplete: 'off', spellcheck: 'false' });
-    const said = h('p', { class: 'bad', role: 'alert' });
-    const out = h('div', {});
-    const make = async () => {
-      fill(said);
-      try {
-        const answer = lastAnswer();
-        const { text } = await ask('as-case', { id: name.value, allowed: answer.allowed, construct: answer.findings.find((each) => each.blocks)?.construct ?? null, question: question() });
-        fill(out, block('Case', text));
-      } catch (error) {
-        fill(out);
-        fill(said, error.message);
-      }
-    };
-    return h('div', { class: 'block' }, h('h2', {}, 'Save as a case'), h('div', { class: 'row' }, h('label', { for: 'case-id' }, 'Id'), name, h('button', { type: 'button', on: { click: make } }, 'Make')), said, out);
-  }
-
-  return { panel, refresh };
-}
-
-function block(name, text) {
-  const shown = text.length > 4000 ? `${text.slice(0, 4000)}…` : text;
-  return h('div', { class: 'block' }, h('div', { class: 'row' }, h('h2', {}, name), copyButton('Copy', () => text)), h('pre', { tabindex: 0, 'aria-label': name }, printable(shown)));
 }

@@ -54,3 +54,26 @@ export function fromFragment(text) {
     return {};
   }
 }
+
+/** What decides, by the names of the state. */
+export const FRAME = ['code', 'sink', 'target', 'shape', 'bindings', 'policy', 'profile'];
+
+/** Ask when the panel is open and the question has changed; `work` gets a function that says whether its answer is still the newest. */
+export function whenShown(panel, work) {
+  let stale = true;
+  let round = 0;
+  const refresh = () => {
+    if (panel.hidden || !stale) return;
+    stale = false;
+    const own = ++round;
+    work(() => own === round && !stale);
+  };
+  let timer = 0;
+  changed((changes) => {
+    if (!FRAME.some((name) => changes.has(name))) return;
+    stale = true;
+    clearTimeout(timer);
+    timer = setTimeout(refresh, 250);
+  });
+  return refresh;
+}

@@ -168,7 +168,7 @@ def test_the_same_question_elsewhere(page: Served) -> None:
     assert [*found] == ["evalward check", "grpcurl", "Python", "Node"]
     assert "--sink playwright.evaluate" in found["evalward check"]
     compile(found["Python"], "snippet", "exec")
-    asked = {"question": question, "id": "own/case", "allowed": False, "construct": "eval()"}
+    asked = {"question": question, "id": "own/case"}
     (case,) = yaml.safe_load(ask(page, "as-case", asked)[1]["text"])
     assert case_of("case", case).code == question["code"]
     assert ask(page, "as-case", {**asked, "id": ""})[1]["error"]

@@ -46,3 +46,18 @@ def test_the_page_names_no_other_host_and_evaluates_no_text() -> None:
         "http://www.w3.org/1999/xhtml",
     }
     assert "innerHTML" not in script.replace('.innerHTML=""', "")
+
+
+def test_the_map_of_checks_knows_every_name_of_the_run_time() -> None:
+    api = SOURCES.parent.joinpath("runtime", "src", "api.js").read_text("utf-8")
+    exported = {
+        each.split(" as ")[-1].strip()
+        for names in re.findall(r"export \{([^}]*)\}", api)
+        for each in names.split(",")
+    }
+    kinds = re.findall(
+        r"names: \{(.*?)\}", SOURCES.joinpath("src", "checks.js").read_text("utf-8"), re.DOTALL
+    )
+
+    named = [name for kind in kinds for name in re.findall(r"(\w+): '", kind)]
+    assert sorted(named) == sorted(exported)

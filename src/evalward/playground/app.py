@@ -141,7 +141,7 @@ def playground_app(playground: Playground, *, token: str, nonce: str) -> ASGIApp
         _asked("run", lambda given: sandbox_view(_question(given), start)),
         _asked("oracle", lambda given: oracle_view(_question(given))),
         _asked("snippets", lambda given: snippets(_question(given))),
-        _asked("as-case", lambda given: {"text": _as_case(given)}),
+        _asked("as-case", lambda given: {"text": _as_case(given, start)}),
         _asked("effect", lambda given: playground.effect(_text(given, "policy"))),
     ]
     return OwnPageOnly(Starlette(routes=routes), token=token, nonce=nonce)
@@ -202,8 +202,6 @@ def _text(given: Any, name: str) -> str:
     return value
 
 
-def _as_case(given: Any) -> str:
-    name, allowed = _text(given, "id"), bool(given.get("allowed"))
-    construct = given.get("construct")
-    label = construct if isinstance(construct, str) and not allowed else None
-    return case_text(_question(given.get("question")), name, allowed=allowed, construct=label)
+def _as_case(given: Any, start: Policy) -> str:
+    name, question = _text(given, "id"), _question(given.get("question"))
+    return case_text(question, name, verdict_view(question, start))

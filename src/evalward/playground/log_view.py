@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from evalward.audit.activity import Activity
@@ -16,7 +18,7 @@ from evalward.audit.verify import verify
 from evalward.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from evalward.audit import AuditKey
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from evalward.policy import Policy
 
 MOST_ROWS: Final = 500
+STEPS_MS: Final = (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 250)
+"""The steps of the chart of latencies, in milliseconds."""
 _LONGEST: Final = 300
 
 
@@ -90,12 +94,14 @@ class LogView:
                 "Caller": [[name, denied] for name, denied, _ in facts.principals],
             },
             "latency_ms": {**facts.latency_ms},
+            "by_time": _by_time(self._activity.elapsed_us),
             "exceptions": [
                 {
                     "id": row.id,
                     "state": row.state,
                     "owner": row.owner,
                     "until": row.expires,
+                    "days": _days(row.expires, now.date()),
                     "used": row.used,
                     "reason": row.reason,
                 }
@@ -106,6 +112,26 @@ class LogView:
         }
         printed: dict[str, Any] = _printed(shown)
         return printed
+
+
+def _by_time(elapsed_us: Iterable[int]) -> list[list[Any]]:
+    """Return how many decisions took how long, from the shortest step with any to the longest."""
+    counts = [0] * (len(STEPS_MS) + 1)
+    for elapsed in elapsed_us:
+        counts[bisect_left(STEPS_MS, elapsed / 1000)] += 1
+    names = [*(f"≤ {step:g} ms" for step in STEPS_MS), f"> {STEPS_MS[-1]:g} ms"]
+    taken = [place for place, count in enumerate(counts) if count]
+    return [
+        [names[place], counts[place]] for place in range(min(taken, default=0), max(taken, default=-1) + 1)
+    ]
+
+
+def _days(expires: str, today: date) -> int | None:
+    """Return the days that an exception is in force from ``today``, negative after its end; None without an end."""
+    try:
+        return (date.fromisoformat(expires) - today).days
+    except ValueError:
+        return None
 
 
 def _printed(value: Any) -> Any:

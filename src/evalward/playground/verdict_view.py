@@ -48,7 +48,12 @@ def verdict_view(question: Question, start: Policy) -> dict[str, Any]:
         "exception": verdict.exception_id,
         "withheld": verdict.withheld and str(verdict.withheld.code),
         "rewrites": [{"span": _span(each.location, code), "text": each.text} for each in verdict.rewrites],
-        "profiles": {str(profile): _other(policy, code, frame, profile) for profile in Profile},
+        "profiles": {
+            str(profile): _summary(verdict)
+            if profile is verdict.profile
+            else _other(policy, code, frame, profile)
+            for profile in Profile
+        },
     }
 
 
