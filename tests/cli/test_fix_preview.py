@@ -22,7 +22,7 @@ from evalward.policy import Policy
 CASES: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("data").joinpath("fix_preview.yaml").read_text("utf-8")
 )
-ORACLES = {"chromium": ChromiumOracle, "node": NodeOracle}
+ORACLES: dict[str, type[ChromiumOracle | NodeOracle]] = {"chromium": ChromiumOracle, "node": NodeOracle}
 POLICY = Policy.default().allowing(list(Target))
 
 

@@ -92,7 +92,7 @@ def using_fault(root: Node, source: bytes) -> Node | None:
 
 
 def update_fault(root: Node, source: bytes) -> Node | None:
-    """U15: nothing is called or read on ``a++``: V8 ends the statement where the tree goes on in the next line."""
+    """U15: nothing is called or read on ``a++``: V8 ends the statement where the tree continues in the next line."""
     if UPDATE_GOES_ON.search(source) is None:
         return None
     for node in landmarks(root, _UPDATES):
