@@ -1,11 +1,14 @@
 """A real service in this process, with the manifest of the servers under test."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 
 from evalward.audit import AuditLog
+from evalward.client import AsyncGuardClient
 from evalward.errors import Provenance
 from evalward.guard import judge
 from evalward.guard.target import Target
@@ -14,6 +17,12 @@ from evalward.server.addresses import parse_listen
 from evalward.server.lifecycle.sidecar import Server
 from evalward.server.settings import Settings
 from evalward.tools import Manifest, parse_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fastmcp_setup import Body
 
 EVAL_PAGE = {
     "name": "eval_page",
@@ -49,3 +58,18 @@ def address(tmp_path: Path, manifest: Manifest, log: Path) -> Iterator[str]:
     )
     yield server.start([parse_listen(f"unix:{tmp_path}/guard.sock")])[0]
     server.stop()
+
+
+@pytest.fixture
+def run(address: str, manifest: Manifest) -> Callable[[Body], None]:
+    """Run a test's body with a Setup and an open guard client."""
+    from fastmcp_setup import Setup  # noqa: PLC0415 - of an extra, which may not be installed
+
+    def start(body: Body) -> None:
+        async def inside() -> None:
+            async with AsyncGuardClient(address, timeout=10) as guard:
+                await body(Setup(guard, manifest))
+
+        asyncio.run(inside())
+
+    return start
