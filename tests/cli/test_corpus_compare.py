@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from command_line import run
 
+from evalward.corpus.peer import TIMED_OUT, Peer
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "benchmarks" / "node_guards"
 CASES = [
@@ -36,6 +38,12 @@ for line in sys.stdin:
     while "title" in code: pass
     if "mention" in code or "exit(" in code: os._exit(1)
     print(json.dumps({"allowed": True}), flush=True)
+"""
+DEAF = """
+import sys
+sys.stdin.readline()
+print('{"allowed": true}', flush=True)
+while True: pass
 """
 AST_GUARD = """
 export const Presets = { secure: () => 'secure' };
@@ -141,6 +149,15 @@ def test_what_a_guard_starts_ends_with_it_and_is_counted() -> None:
     done = run("corpus", "compare", "cases.jsonl", "--with", "", "--command", own, "--timeout", "2")
 
     assert "blocked by failing without an answer, as it timed out or ended: 3" in done.stdout.splitlines()
+
+
+def test_a_payload_that_a_guard_does_not_read_blocks_nothing(tmp_path: Path) -> None:
+    tmp_path.joinpath("deaf.py").write_text(DEAF)
+    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'deaf.py'))}"
+
+    with Peer.from_command("deaf", command, seconds=0.5) as deaf:
+        # Larger than what a pipe holds.
+        assert deaf.judge("1" * 1_000_000) == (False, TIMED_OUT)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,13 @@ def test_the_wheel_from_the_clone_is_that_from_the_source_distribution(tmp_path:
     assert one == two
 
 
+def test_the_readme_of_the_node_package_links_to_no_file_of_the_clone() -> None:
+    """A registry shows it as it is."""
+    shown = ROOT.joinpath("clients/node/README.md").read_text("utf-8")
+
+    assert RELATIVE.findall(FENCED.sub("", shown)) == []
+
+
 def check_wheel(wheel: Path, source: Path) -> None:
     """Every file of the package is in it, data and built assets too, and nothing else is."""
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
