@@ -52,7 +52,7 @@ export function inline(text) {
   });
 }
 
-/** A button that copies what `text()` returns, and reports it. */
+/** A button that copies what `text()` returns, and reports it until it loses the focus. */
 export function copyButton(label, text) {
   const said = h('span', { class: 'said', role: 'status' });
   const copy = async () => {
@@ -62,9 +62,8 @@ export function copyButton(label, text) {
     } catch {
       fill(said, 'Not copied: the browser refused');
     }
-    setTimeout(() => fill(said), 2000);
   };
-  return h('span', { class: 'copy' }, h('button', { type: 'button', on: { click: copy } }, label), said);
+  return h('span', { class: 'copy' }, h('button', { type: 'button', on: { click: copy, blur: () => fill(said) } }, label), said);
 }
 
 /** A button that saves `file()`, a name and a text, as a file of the user's. */

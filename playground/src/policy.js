@@ -61,7 +61,7 @@ function effect(about, openCase) {
       for await (const each of stream('effect', { policy: state.policy }, own.signal)) {
         if (each.id) list.append(change(each, openCase));
         else Object.assign(progress, { max: each.total, value: each.done });
-        if (each.changed !== undefined) fill(said, `${each.changed} of ${each.total} cases change.`);
+        if (each.changed !== undefined) fill(said, `${each.changed} of ${each.total} cases change.`, each.changed > list.children.length ? ` The first ${list.children.length} are listed.` : '');
       }
     } catch (error) {
       if (error.name !== 'AbortError') fill(said, error.message);

@@ -35,7 +35,10 @@ _MOST_NAMES: Final = 200
 _EVENT: Final = re.compile(r"\bon([a-z]+)\s*=|['\"`]on([a-z]+)['\"`]")
 _JSON_TEXT: Final = '"{\\"a\\": [1, 2], \\"b\\": \\"c\\"}"'
 """An argument that is a text with JSON, as JSON."""
-_OF_AN_ELEMENT: Final = re.compile(r"\b(?:innerHTML|insertAdjacentHTML|setAttribute)\b")
+_OF_AN_ELEMENT: Final = re.compile(
+    r"(?:([\w$]+)|[)\]])\s*\.\s*(?:innerHTML|insertAdjacentHTML|setAttribute)\b"
+)
+"""A use of an element, with the name of it where it has one."""
 _COMPLETED: Final = "completed"
 _MARKUP: Final = re.compile(r"\bsetContent\b")
 _ANONYMOUS: Final = re.compile(r"function anonymous/")
@@ -170,9 +173,12 @@ def _valueless(run: EngineRun) -> EngineRun:
 def _circumstances(first: str, second: str, target: Target, shape: Shape) -> Iterator[Data]:
     """Yield what the programs may run with: for a function, the likeliest argument first."""
     base = observed(first, target)
-    names, called = (dict.fromkeys(pattern.findall(f"{first} {second}")) for pattern in (_NAME, _CALLED))
+    both = f"{first} {second}"
+    names, called, elements = (
+        dict.fromkeys(pattern.findall(both)) for pattern in (_NAME, _CALLED, _OF_AN_ELEMENT)
+    )
     events = dict.fromkeys(one or other for one, other in _EVENT.findall(first))
-    driving = Driving(tuple(names)[:_MOST_NAMES], tuple(called), tuple(events))
+    driving = Driving(tuple(names)[:_MOST_NAMES], tuple(called), tuple(elements), tuple(events))
     given = [driving]
     if shape in CALLED_SHAPES:
         given += [replace(driving, argument=argument) for argument in (SAMPLE_ARGUMENT, _JSON_TEXT)]

@@ -81,13 +81,14 @@ def _denied_modules() -> list[tuple[str, str]]:
 class Driving:
     """How a payload and its rewrite run, so that text and the function that replaces it can be compared.
 
-    ``names`` become stand-ins where the realm lacks them, and those ``called`` where it has an element of that id.
-    ``events`` are fired at every element at the end. A function is called with ``argument``, a text of JSON, or with an
-    element; without either with what its target hands over.
+    ``names`` become stand-ins where the realm lacks them, and those ``called`` where it has an element of that id; the
+    stand-ins for ``elements`` are elements. ``events`` are fired at every element at the end. A function is called with
+    ``argument``, a text of JSON, or with an element; without either with what its target hands over.
     """
 
     names: tuple[str, ...] = ()
     called: tuple[str, ...] = ()
+    elements: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     argument: str | None = None
     element: bool = False

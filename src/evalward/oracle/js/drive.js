@@ -3,10 +3,12 @@
 
 /** Stand-ins for the names that the realm lacks: what a program does with them can be compared. */
 function nameStandIns() {
-  const { names, called } = config.driving;
+  const { names, called, elements } = config.driving;
   // A page has its elements as globals, by their ids. A program calls no element.
   const isElement = (name) => config.page && !hasOwn(G, name) && !isFunction(G[name]);
-  for (const name of names) if (!(name in G) || (called.includes(name) && isElement(name))) expose(name, stub(name));
+  for (const name of names) {
+    if (!(name in G) || (called.includes(name) && isElement(name))) expose(name, elements.includes(name) ? foundElement() : stub(name));
+  }
 }
 
 const isDriven = (name) => Boolean(config.driving) && (config.scriptCalls.includes(name) || config.textCalls.includes(name));
@@ -31,11 +33,12 @@ function driven(path, name, args) {
   return answer;
 }
 
-/** An element of the page, as a driver hands over the one that it has found. */
+/** An element of the page, as a driver hands over the one that it has found; it is also a list of one. */
 function foundElement() {
   if (!config.page) return stub('element');
   const element = document.createElement('div');
   document.body.append(element);
+  define(element, Symbol.iterator, { value: function* () { yield element; } });
   return element;
 }
 
