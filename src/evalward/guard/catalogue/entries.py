@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -100,6 +100,8 @@ _NODE_SETTINGS = ("nodeIntegration", "nodeIntegrationInWorker", "nodeIntegration
 _MAX_FUNCTIONS = 2_048
 # The fields of an entry that a later table of the same path overrides.
 _FIELDS = ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")
+# Tables of names, which are no objects.
+_NAMES_ONLY = frozenset({"globalThis", "modules", "arguments"})
 _TIMERS = ("setTimeout", "setInterval")
 
 
@@ -154,6 +156,7 @@ class Catalogue:
                     for member, what in entry.members.items()
                     if what.result.startswith("@")
                 }
+        self._expect_more_of_hosts(frozenset(tomllib.loads(documents["ecmascript"])))
         self.globals = self.entries["globalThis"].members
         # Methods that judge their arguments on any receiver: an unknown object may be an element or a window.
         self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {
@@ -218,6 +221,13 @@ class Catalogue:
         if is_function and "prototype" not in table and not (old and old.prototype != "Object.prototype"):
             plain["prototype"] = "Function.prototype"
         self.entries[path] = Entry(path, members, sinks, callable=is_function, **plain)
+
+    def _expect_more_of_hosts(self, standard: frozenset[str]) -> None:
+        """Make the members that no list has data: a host has more, but for its functions and the classes of ECMA-262."""
+        for path, entry in self.entries.items():
+            constructs = not entry.callable or entry.instance or f"{path}.prototype" in self.entries
+            if entry.others == "undefined" and constructs and path not in standard | _NAMES_ONLY:
+                self.entries[path] = replace(entry, others="data")
 
     def _add_method(self, path: str, result: str) -> None:
         old = self.entries.get(path)

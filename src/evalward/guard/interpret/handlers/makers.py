@@ -129,7 +129,9 @@ class Makers:
                 target.uncertain.update(names)  # it has one of them
                 self._dataflow.changed(target)
         if SYMBOL_SPECIES in names:
-            self._judgement.use(value, Flow.CALLBACK, span)  # array methods construct it
+            made = self._calls.call(value, of(target), (), span) if kind == "get" else value
+            self._judgement.use(value, Flow.CALLBACK, span)
+            self._judgement.leak(made, Flow.RETURN, span)  # built-in methods construct it
         for name in names:
             if kind == "init":
                 if name == "__proto__":

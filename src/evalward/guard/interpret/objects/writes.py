@@ -146,7 +146,7 @@ class Writes:
 
     def set_on(self, atom: Atom, name: str, value: Value, span: Span) -> None:
         if name == SYMBOL_SPECIES:
-            self._judgement.use(value, Flow.CALLBACK, span)  # array methods construct it
+            self._judgement.leak(value, Flow.CALLBACK, span)  # built-in methods construct it
         if name == "__proto__" and not isinstance(atom, Host):
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is written")
         if isinstance(atom, HeapObject):
