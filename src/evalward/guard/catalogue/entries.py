@@ -223,7 +223,7 @@ class Catalogue:
         self.entries[path] = Entry(path, members, sinks, callable=is_function, **plain)
 
     def _expect_more_of_hosts(self, standard: frozenset[str]) -> None:
-        """Make the members that no list has data: a host has more, but for its functions and the classes of ECMA-262."""
+        """Make the members that no list has data: a host has more, but for functions and what ECMA-262 defines."""
         for path, entry in self.entries.items():
             constructs = not entry.callable or entry.instance or f"{path}.prototype" in self.entries
             if entry.others == "undefined" and constructs and path not in standard | _NAMES_ONLY:
