@@ -92,6 +92,15 @@ def _concat(machine: Machine, call: Call) -> Value:
     combined: Value = BOTTOM
     for value in (call.this, *call.args, *([call.rest] if call.rest else [])):
         items = machine.items_of(value)
+        spreading = [
+            atom
+            for atom in value
+            if isinstance(atom, HeapObject) and machine.get_method(atom, "@@isConcatSpreadable")
+        ]
+        if spreading:
+            parts = None
+            for atom in spreading:
+                combined = join(combined, atom.everything())
         is_array = any(isinstance(atom, HeapObject) and atom.kind in {"array", "arguments"} for atom in value)
         if items is not None and parts is not None and not call.rest:
             parts.extend(items)
@@ -114,12 +123,24 @@ def _at(machine: Machine, call: Call) -> Value:
     return result
 
 
+def own_join(machine: Machine, call: Call) -> Value:
+    """Return what a ``join`` of the payload gives its receiver's ``toString`` (ECMA-262 §23.1.3.36)."""
+    result: Value = BOTTOM
+    for atom in call.this:
+        if isinstance(atom, HeapObject):
+            method = machine.get_method(atom, "join")
+            if method:
+                machine.use(method, Flow.CALLBACK, call.span)
+                result = join(result, join(machine.call(method, of(atom), (), call.span), V_ANY_STRING))
+    return result
+
+
 def _join(machine: Machine, call: Call) -> Value:
     given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
     separators = machine.to_string(given - V_UNDEFINED, call.span)
     if UNDEFINED in given:
         separators = join(separators, of(","))
-    result: Value = BOTTOM
+    result = own_join(machine, call) if call.path.endswith("toString") else BOTTOM
     for atom in call.this:
         if not isinstance(atom, HeapObject):
             result = join(result, V_ANY_STRING)
@@ -187,6 +208,7 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}at": _at,
     f"{_P}join": _join,
     f"{_P}toString": _join,
+    "Uint8Array.prototype.toString": lambda machine, call: join(own_join(machine, call), V_ANY_STRING),
     f"{_P}with": _with,
     f"{_P}entries": _entries,
     f"{_P}keys": lambda machine, call: listed(machine, call, V_ANY_NUMBER),

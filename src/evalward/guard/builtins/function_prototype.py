@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
+    STRING_UNKNOWNS,
     UNKNOWN,
     UNKNOWN_CONSTRUCTOR,
     UNKNOWN_NESTED_DATA,
-    V_UNDEFINED,
+    V_ANY_STRING,
     V_UNKNOWN,
     Known,
     Value,
@@ -90,7 +91,11 @@ def bind(machine: Machine, call: Call) -> Value:
     if made.bound != (function, args):
         made.bound = (function, args)
         machine.changed(made)
-    machine.put(made, "name", V_UNDEFINED)
+    names = machine.get(call.this, "name", call.span)
+    texts = frozenset(name for name in names if type(name) is str or name in STRING_UNKNOWNS)
+    if texts != names:
+        texts = join(texts, of(""))  # of a name that is no text
+    machine.put(made, "name", machine.concatenated((of("bound "), texts or V_ANY_STRING)))
     return of(made)
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.constant_arguments import constants
+from evalward.guard.builtins.pattern_protocol import call_symbol, inside, own_exec, texts_inside
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     BOTTOM,
@@ -23,6 +24,7 @@ from evalward.guard.domain.atoms import (
     Value,
     of,
 )
+from evalward.guard.domain.call import Call
 from evalward.guard.domain.decodable import may_leave
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
@@ -31,7 +33,6 @@ from evalward.guard.domain.values import join
 from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
 
@@ -44,6 +45,7 @@ def _split(machine: Machine, call: Call) -> Value:
             return join(
                 call_symbol(machine, call, "split"), V_TAINTED_DATA
             )  # one array of data is like any other
+        machine.put_element(array, texts_inside(machine, own_exec(machine, call.arg(0), call), call))
         machine.inexact(array)
         whole = machine.to_string(call.this, call.span)
         machine.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
@@ -60,48 +62,23 @@ def _pattern(value: Value) -> bool:
     return any(not (type(atom) is str or type(atom) is Primitive) for atom in value)
 
 
-def own_exec(machine: Machine, pattern: Value, call: Call) -> Value:
-    """Call an ``exec`` that the payload put on a regular expression: every search calls it (ECMA-262 §22.2.7.1)."""
-    result: Value = BOTTOM
-    for atom in pattern:
-        if isinstance(atom, HeapObject):
-            method = machine.get_method(atom, "exec")
-            machine.use(method, Flow.CALLBACK, call.span)
-            result = join(result, machine.call(method, of(atom), (V_ANY_STRING,), call.span))
-    return result
-
-
 def _test(machine: Machine, call: Call) -> Value:
     own_exec(machine, call.this, call)
     return V_ANY_BOOLEAN
 
 
-def call_symbol(machine: Machine, call: Call, name: str) -> Value:
-    """Call the ``Symbol.<name>`` method that an argument object defines: an implicit call is a call."""
-    result: Value = BOTTOM
-    for atom in call.arg(0):
-        if isinstance(atom, HeapObject) and atom.kind == "regexp":
-            result = join(result, own_exec(machine, of(atom), call))
-        if isinstance(atom, HeapObject):
-            method = machine.get_method(atom, f"@@{name}")
-            if method:
-                machine.use(method, Flow.CALLBACK, call.span)
-                result = join(result, machine.call(method, of(atom), (call.this, call.arg(1)), call.span))
-    return result
-
-
-def _searching(name: str, result: Value) -> Transfer:
-    def transfer(machine: Machine, call: Call) -> Value:
-        return join(call_symbol(machine, call, name), result)
-
-    return transfer
+def _search(machine: Machine, call: Call) -> Value:
+    found = own_exec(machine, call.arg(0), call)
+    index = machine.get(found, "index", call.span) if found else BOTTOM
+    return join(join(call_symbol(machine, call, "search"), index), V_ANY_NUMBER)
 
 
 def _replace(machine: Machine, call: Call) -> Value:
     custom = call_symbol(machine, call, "replace")
-    if custom:
-        return join(custom, V_ANY_STRING)
     text, replacement = machine.to_string(call.this, call.span), call.arg(1)
+    found = own_exec(machine, call.arg(0), call)
+    if custom or found:
+        return join(custom, _replace_found(machine, call, found, text))
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
     if functions:
         machine.use(functions, Flow.CALLBACK, call.span)
@@ -129,6 +106,17 @@ def _replace(machine: Machine, call: Call) -> Value:
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
         return V_ANY_STRING
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
+
+
+def _replace_found(machine: Machine, call: Call, found: Value, text: Value) -> Value:
+    """Replace what an ``exec`` of the payload finds: its results reach the callback, and the text itself."""
+    pieces = texts_inside(machine, found, call)
+    functions = frozenset(atom for atom in call.arg(1) if not (type(atom) is str or type(atom) is Primitive))
+    machine.use(functions, Flow.CALLBACK, call.span)
+    given = join(join(pieces, inside(machine, found, call)), V_ANY_STRING)
+    made = machine.call(functions, V_UNDEFINED, (given,), call.span, join(given, V_ANY_NUMBER))
+    new = machine.to_string(made if functions else call.arg(1), call.span)
+    return join(join(pieces, new), part_of(join(text, join(pieces, new))))
 
 
 def _respelt(text: Value, made: Value) -> Value:
@@ -216,13 +204,17 @@ def _longest_space(text: str) -> int:
 
 def _regexp(machine: Machine, call: Call) -> Value:
     made = machine.allocate("regexp", call.span.start)
-    source = machine.to_string(call.arg(0), call.span) if not _pattern(call.arg(0)) else V_ANY_STRING
+    given = call.arg(0) - V_UNDEFINED
+    source = machine.to_string(given, call.span) if not _pattern(given) else V_ANY_STRING
+    if given != call.arg(0) or "" in source:
+        source = join(source - of(""), of("(?:)"))
     if any(type(text) is str and not _PLAIN_SOURCE.match(text) for text in source):
         source = V_ANY_STRING  # escaped where it is printed
     machine.put_element(made, source)
     machine.put(made, "source", source)
     flags = V_ANY_STRING if source == V_ANY_STRING else of("")
-    machine.put(made, "flags", machine.to_string(call.arg(1), call.span) if len(call.args) > 1 else flags)
+    options = call.arg(1) - V_UNDEFINED
+    machine.put(made, "flags", machine.to_string(options, call.span) if options else flags)
     return of(made)
 
 
@@ -239,24 +231,56 @@ def _exec(machine: Machine, call: Call) -> Value:
     machine.put(array, "groups", of(groups))
     machine.put(array, "index", V_ANY_NUMBER)
     machine.put(array, "input", part_of(text))
-    custom = call_symbol(machine, call, call.path.rpartition(".")[2])
+    custom = BOTTOM
+    if call.path.startswith("String"):
+        found = own_exec(machine, call.arg(0), call)
+        machine.put_element(array, texts_inside(machine, found, call))  # of a global pattern
+        custom = join(found, call_symbol(machine, call, call.path.rpartition(".")[2]))
     if call.path.endswith("matchAll"):
         outer = machine.allocate("iterator", call.span.start, "matches")
         machine.inexact(outer)
-        machine.put_element(outer, of(array))
+        machine.put_element(outer, join(of(array), custom))
         return join(custom, of(outer))
     return join(custom, of(array, NULL))
+
+
+def _by_symbol(search: Transfer, name: str) -> Transfer:
+    """Return ``RegExp.prototype[Symbol.<name>]``: the method of a text, with the pattern as ``this``."""
+
+    def transfer(machine: Machine, call: Call) -> Value:
+        args = (call.this, *call.args[1:])
+        return search(machine, Call(f"{_P}{name}", call.arg(0), args, call.rest, call.span))
+
+    return transfer
+
+
+def _compile(machine: Machine, call: Call) -> Value:
+    """Give a pattern another source and other flags (ECMA-262 §B.2.4.1)."""
+    source = machine.to_string(call.arg(0), call.span)
+    flags = machine.to_string(call.arg(1), call.span)
+    for atom in call.this:
+        if isinstance(atom, HeapObject):
+            machine.put_element(atom, source)
+            machine.put(atom, "source", join(source, V_ANY_STRING))
+            machine.put(atom, "flags", join(flags, V_ANY_STRING))
+    return call.this
 
 
 _P = "String.prototype."
 TRANSFER: dict[str, Transfer] = {
     f"{_P}split": _split,
-    f"{_P}search": _searching("search", V_ANY_NUMBER),
+    f"{_P}search": _search,
     f"{_P}match": _exec,
     f"{_P}matchAll": _exec,
     f"{_P}replace": _replace,
     f"{_P}replaceAll": _replace,
     "RegExp": _regexp,
     "RegExp.prototype.exec": _exec,
+    "RegExp.prototype.compile": _compile,
+    "RegExp.prototype.@@match": _by_symbol(_exec, "match"),
+    "RegExp.prototype.@@matchAll": _by_symbol(_exec, "matchAll"),
+    "RegExp.prototype.@@replace": _by_symbol(_replace, "replace"),
+    "RegExp.prototype.@@search": _by_symbol(_search, "search"),
+    "RegExp.prototype.@@split": _by_symbol(_split, "split"),
     "RegExp.prototype.test": _test,
 }

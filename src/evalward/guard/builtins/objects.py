@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins.reflect import ordered_names
+from evalward.guard.builtins.reflect import has_known_names, ordered_names
 from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_NUMBER,
@@ -12,9 +12,11 @@ from evalward.guard.domain.atoms import (
     STRING_UNKNOWNS,
     TAINTED_DATA,
     TAINTED_STRING,
+    UNDEFINED,
     UNKNOWN_PLAIN,
     V_ANY_BOOLEAN,
     V_ANY_NUMBER,
+    V_ANY_STRING,
     V_TAINTED_DATA,
     V_UNDEFINED,
     Known,
@@ -26,6 +28,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import ENTRY_KEYS
+from evalward.guard.domain.texts import part_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
 
@@ -138,14 +141,7 @@ def _values(machine: Machine, call: Call) -> Value:
     value = call.arg(0)
     exact = len(value) == 1
     for atom in value:
-        if (
-            isinstance(atom, HeapObject)
-            and atom.kind == "object"
-            and not atom.extensible
-            and not atom.escaped
-            and not atom.uncertain
-            and exact
-        ):
+        if isinstance(atom, HeapObject) and has_known_names(machine, atom) and exact:
             machine.observe(atom)
             names = ordered_names(atom)
             if made.items and len(made.items) != len(names):
@@ -163,13 +159,7 @@ def _entries(machine: Machine, call: Call) -> Value:
     value = call.arg(0)
     if len(value) == 1:
         (atom,) = value
-        if (
-            isinstance(atom, HeapObject)
-            and atom.kind == "object"
-            and not atom.extensible
-            and not atom.escaped
-            and not atom.uncertain
-        ):
+        if isinstance(atom, HeapObject) and has_known_names(machine, atom):
             machine.observe(atom)
             names = ordered_names(atom)
             if made.items and len(made.items) != len(names):
@@ -237,7 +227,10 @@ def _map_group_by(machine: Machine, call: Call) -> Value:
     return made.value
 
 
-def _same(_machine: Machine, call: Call) -> Value:
+def _fix(machine: Machine, call: Call) -> Value:
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            machine.fix(atom)
     return call.arg(0)
 
 
@@ -249,7 +242,9 @@ def _error(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             machine.put(atom, "cause", join(machine.get(options, "cause", call.span), V_UNDEFINED))
             machine.put(atom, "errors", call.arg(0))
-    message = machine.to_string(call.arg(0), call.span)
+    message = machine.to_string(call.arg(0) - V_UNDEFINED, call.span)
+    if UNDEFINED in call.arg(0):
+        message = join(message, of(""))
     message |= frozenset(atom for atom in call.arg(1) if type(atom) is str or atom in STRING_UNKNOWNS)
     for atom in made:
         if isinstance(atom, HeapObject) and call.args:
@@ -257,19 +252,26 @@ def _error(machine: Machine, call: Call) -> Value:
     return made
 
 
+def _error_text(machine: Machine, call: Call) -> Value:
+    """Return the name and the message of any object, of which one may be empty (ECMA-262 §20.5.3.4)."""
+    name, message = (machine.get(call.this, key, call.span) - V_UNDEFINED for key in ("name", "message"))
+    texts = machine.to_string(join(name, message), call.span)
+    return join(texts, V_ANY_STRING) | texts | part_of(texts)
+
+
 TRANSFER: dict[str, Transfer] = {
+    "Error.prototype.toString": _error_text,
     "Error": _error,
     "Object": _object,
-    "structuredClone": _same,
     "Object.assign": _assign,
     "Object.values": _values,
     "Object.entries": _entries,
     "Object.fromEntries": _from_entries,
     "Object.groupBy": _group_by,
     "Map.groupBy": _map_group_by,
-    "Object.freeze": _same,
-    "Object.seal": _same,
-    "Object.preventExtensions": _same,
+    "Object.freeze": _fix,
+    "Object.seal": _fix,
+    "Object.preventExtensions": _fix,
     "Object.prototype.valueOf": lambda _machine, call: call.this,
     "Object.is": lambda _run, _call: V_ANY_BOOLEAN,
     "Object.hasOwn": _has_own,

@@ -142,19 +142,26 @@ def ordered_names(target: HeapObject) -> list[str]:
     return sorted(indices, key=int) + [n for n in names if n not in indices]
 
 
+def has_known_names(machine: Machine, target: HeapObject) -> bool:
+    """Whether the own properties of an object are just those that are known.
+
+    An object of a built-in class has others: an error's stack, the elements of a typed array. Its message cannot be
+    enumerated.
+    """
+    machine.observe(target)
+    return (
+        target.kind == "object"
+        and not (target.extensible or target.escaped or target.uncertain)
+        and machine.inherits_only_from(target, "Object.prototype")
+    )
+
+
 def _own_keys(machine: Machine, call: Call) -> Value:
     made = machine.allocate("array", call.span.start, "keys")
     names = list[str]()
     certain = len(call.arg(0)) == 1
     for atom in call.arg(0):
-        if (
-            isinstance(atom, HeapObject)
-            and not atom.extensible
-            and not atom.escaped
-            and not atom.uncertain
-            and atom.kind == "object"
-        ):
-            machine.observe(atom)
+        if isinstance(atom, HeapObject) and has_known_names(machine, atom):
             names.extend(ordered_names(atom))
         else:
             certain = False
@@ -195,7 +202,15 @@ def _own_symbols(machine: Machine, call: Call) -> Value:
     return made.value
 
 
+def _prevent_extensions(machine: Machine, call: Call) -> Value:
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            machine.fix(atom)
+    return V_ANY_BOOLEAN
+
+
 TRANSFER: dict[str, Transfer] = {
+    "Reflect.preventExtensions": _prevent_extensions,
     "Reflect.get": _get,
     "Reflect.set": _set,
     "Reflect.apply": _apply,

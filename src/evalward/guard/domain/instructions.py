@@ -138,7 +138,8 @@ class Lowered:
     ``supers`` are the registers that hold ``super``, with the unit whose ``this`` goes with each. ``classes`` says
     whether the text has a word for classes or prototypes. ``closed`` are keys that are written out, so that nothing
     changes them; ``listed`` are keys that name a property of what is read by them, with what that rests on
-    (``lower.enumeration``). ``counters`` are the registers of the variables that ``++`` and ``--`` write.
+    (``lower.enumeration``). ``counters`` are the registers of the variables that ``++`` and ``--`` write. ``optional``
+    are the registers of the links of a chain that ``?.`` may end (ECMA-262 §13.3.9).
     """
 
     source: bytes
@@ -153,6 +154,7 @@ class Lowered:
     listed: Mapping[int, int]
     counters: frozenset[int]
     global_registers: Mapping[str, int]
+    optional: frozenset[int]
 
     def is_within(self, inner: UnitIndex | None, outer: UnitIndex) -> bool:
         """Whether a unit is another one, or is nested in it."""

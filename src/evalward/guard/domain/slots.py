@@ -50,6 +50,12 @@ BLOB_MARKUP: Final = "@@markup"
 WRAPPED_FUNCTION: Final = "@@function"
 """The function that a compiler's helper wraps."""
 
+# Doubts about an array as a whole, among its ``uncertain`` names.
+GROWN: Final = "@@grown"
+"""Elements were added by writes, which an array that is not extensible ignores."""
+FIXED: Final = "@@fixed"
+"""It was frozen, sealed or made not extensible at some time."""
+
 # Changes that a payload may have made to built-in objects: flags among `patches`.
 MAY_BE_PROXIES: Final = "@@proxies"
 """Unknown objects may be proxies of the payload."""

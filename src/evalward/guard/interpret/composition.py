@@ -32,6 +32,7 @@ from evalward.guard.interpret.handlers.limited_reads import LimitedReads
 from evalward.guard.interpret.handlers.makers import Makers
 from evalward.guard.interpret.handlers.members import Members
 from evalward.guard.interpret.handlers.module_operations import ModuleOperations
+from evalward.guard.interpret.handlers.short_circuits import LINKS, ShortCircuits
 from evalward.guard.interpret.handlers.unknown_callbacks import UnknownCallbacks
 from evalward.guard.interpret.handlers.variables import Variables
 from evalward.guard.interpret.havoc import Havoc
@@ -224,6 +225,10 @@ class Composition:
             flow.op_havoc,
             variables.op_narrow,
         ]
+        if lowered.optional:
+            short_circuits = ShortCircuits(dataflow.values, lowered.optional)
+            for operation in LINKS:
+                self.operations[operation] = short_circuits.around(self.operations[operation])
         self.thrown, self.patches = dataflow.thrown, store.patches
         self.catalogue, self.strict, self.lowered = surroundings.catalogue, surroundings.strict, lowered
         self.in_page = surroundings.in_page
@@ -241,6 +246,7 @@ class Composition:
         self.put_prototype = store.put_prototype
         self.extend = store.extend
         self.inexact = store.inexact
+        self.fix = store.fix
         self.doubt = store.doubt
         self.changed = dataflow.changed
         self.escape_object = dataflow.escape_object
@@ -269,6 +275,7 @@ class Composition:
         self.joined = coercion.joined
         self.concatenated = concatenation.concatenated
         self.get_method = method_lookup.get_method
+        self.inherits_only_from = method_lookup.inherits_only_from
         self.use_conversions = known_calls.use_conversions
 
         self.call = calls.call

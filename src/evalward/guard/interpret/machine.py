@@ -82,6 +82,10 @@ class Objects(Protocol):
         """Note that the order and number of an array's elements are no longer known."""
         ...
 
+    def fix(self, target: HeapObject) -> None:
+        """Note that an object is not extensible from some time on: later writes add nothing."""
+        ...
+
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
         """Note that an object may lack properties of these names."""
         ...
@@ -188,6 +192,10 @@ class Conversions(Protocol):
 
     def get_method(self, target: HeapObject, name: str) -> Value:
         """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
+        ...
+
+    def inherits_only_from(self, target: HeapObject, builtin: str) -> bool:
+        """Whether all prototypes above an object are the payload's own, and end in one built-in prototype."""
         ...
 
     def use_conversions(self, value: Value, span: Span) -> None:

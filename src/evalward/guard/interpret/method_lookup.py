@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, UNKNOWN, V_UNKNOWN, of
+from evalward.guard.domain.atoms import BOTTOM, NULL, UNKNOWN, V_UNKNOWN, Known, of
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom, Value
-    from evalward.guard.domain.heap import HeapObject
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.recursion import Recursion
 
+_ROOT = "Object.prototype"
 _USUAL_CHAIN = 24  # prototypes; each one beyond them costs a step
 
 
@@ -49,3 +50,45 @@ class MethodLookup:
                 result = join(result, V_UNKNOWN)
             pending.extend(atom for atom in objects_of(current.prototype) if atom not in seen)
         return result
+
+    def defined_of(self, target: HeapObject, names: frozenset[str]) -> frozenset[str]:
+        """Return those names of members that the payload may have defined on an object or a prototype of it."""
+        found: set[str] = set()
+        seen: set[Atom] = {target}
+        pending = [target]
+        while pending:
+            current = pending.pop()
+            current.readers[self._dataflow.reader] = None
+            if current.extensible or UNKNOWN in current.prototype:
+                return names
+            found |= names.intersection(current.properties) | names.intersection(current.getters)
+            parents = objects_of(current.prototype) - seen
+            seen |= parents
+            pending.extend(parents)
+        return names.intersection(found)
+
+    def inherits_only_from(self, target: HeapObject, builtin: str, without: str = "") -> bool:
+        """Whether an object and all prototypes above it are the payload's own, and end in one built-in prototype.
+
+        Any other built-in prototype, or an object of a built-in class among the prototypes, brings methods and an
+        internal slot that decide what the object converts to; an object that other code has may have got any. None of
+        them may have a member of the name ``without``.
+        """
+        seen: set[Atom] = {target}
+        pending = [target]
+        while pending:
+            current = pending.pop()
+            current.readers[self._dataflow.reader] = None
+            self._dataflow.spend(len(seen) > _USUAL_CHAIN)
+            if current.escaped or current.extensible or current.kind not in {"object", target.kind}:
+                return False
+            if without in current.properties or without in current.getters:
+                return False
+            for parent in current.prototype:
+                if isinstance(parent, HeapObject):
+                    if parent not in seen:
+                        seen.add(parent)
+                        pending.append(parent)
+                elif parent is not NULL and not (type(parent) is Known and parent.path in {builtin, _ROOT}):
+                    return False
+        return True

@@ -19,6 +19,8 @@ from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.slots import (
     CONSTRUCTOR,
     CUSTOM_ELEMENTS,
+    FIXED,
+    GROWN,
     MAY_BE_PROXIES,
     MAY_BE_REMOVED,
     MAY_HAND_ON_RESULTS,
@@ -164,6 +166,18 @@ class ObjectStore:
         target.uncertain.update(names)
         if len(target.uncertain) != before:
             self._dataflow.changed(target)
+
+    def grow(self, target: HeapObject) -> None:
+        """Note that a write adds an element to an array, if that is extensible then."""
+        target.uncertain.add(GROWN)
+        if FIXED in target.uncertain:
+            self.inexact(target)
+
+    def fix(self, target: HeapObject) -> None:
+        """Note that an object is not extensible from some time on: later writes add nothing."""
+        target.uncertain.add(FIXED)
+        if GROWN in target.uncertain:
+            self.inexact(target)
 
     def settle_in(self, function: HeapObject, home: HeapObject) -> None:
         """Note the object whose prototype is ``super`` in a method."""

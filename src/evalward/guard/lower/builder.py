@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _COMMENTS: Final = kinds("comment", "html_comment")
+_OPTIONAL: Final = kinds("optional_chain")
+_PARENTHESES: Final = kinds("parenthesized_expression")
 _COMMENT_MARKS: Final = (b"//", b"/*", b"<!--", b"-->")
 _NO_INSTRUCTION: Instruction = (Op.LOAD, -1, None, None, None, NOWHERE)
 
@@ -105,7 +107,16 @@ class Builder:
             return register
         made = self.emit(Op.JOIN, node, (register, self.emit(Op.AWAIT, node, register)))
         self.awaiting.add(made)
+        if register in self.lowered.optional:
+            self.lowered.optional.add(made)
         return made
+
+    def chained(self, register: int, target: int, parts: list[Node]) -> int:
+        """Note a link of an optional chain: a ``?.`` in it, or in the links before, may end the chain."""
+        optional = self.lowered.optional
+        if parts[1].kind_id in _OPTIONAL or (target in optional and parts[0].kind_id not in _PARENTHESES):
+            optional.add(register)
+        return register
 
     def text(self, node: Node) -> str:
         """Return the source text of a node."""

@@ -178,7 +178,9 @@ def _lower_call_expression(lowering: Lowering, node: Node) -> Work:
         registers = yield from argument_list(lowering, arguments)
         if called_back is not None:
             listing.last = len(build.unit.code)
-        return build.awaited(build.emit(Op.CALL_METHOD, node, target, key, registers), target, node)
+        register = build.emit(Op.CALL_METHOD, node, target, key, registers)
+        build.chained(build.chained(register, target, build.parts(function)), register, parts)
+        return build.awaited(register, target, node)
     if kind in _OTHER_CALLS and (kind not in _IDENTIFIER or build.text(function) == "await"):
         registers = yield from argument_list(lowering, arguments)
         if function.type == "import":
@@ -192,7 +194,8 @@ def _lower_call_expression(lowering: Lowering, node: Node) -> Work:
     if type(callee) is not int:
         callee = yield callee
     registers = yield from argument_list(lowering, arguments)
-    return build.awaited(build.emit(Op.CALL, node, callee, registers), callee, node)
+    register = build.chained(build.emit(Op.CALL, node, callee, registers), callee, parts)
+    return build.awaited(register, callee, node)
 
 
 def argument_list(lowering: Lowering, node: Node) -> Generator[Any, int, tuple[int, ...]]:

@@ -119,6 +119,7 @@ class LoweredDraft:
         "counted",
         "global_registers",
         "listed",
+        "optional",
         "references",
         "registers",
         "source",
@@ -139,6 +140,7 @@ class LoweredDraft:
         self.listed: dict[int, int] = {}
         self.counted: list[Reference] = []
         self.global_registers: dict[str, int] = {}
+        self.optional: set[int] = set()
 
     def frozen(self) -> Lowered:
         """Return the finished payload."""
@@ -155,4 +157,5 @@ class LoweredDraft:
             listed=self.listed,
             counters=frozenset(reference.register for reference in self.counted),
             global_registers=self.global_registers,
+            optional=frozenset(self.optional),
         )

@@ -158,13 +158,15 @@ def _lower_member_expression(lowering: Lowering, node: Node) -> Work:
     parts = build.parts(node)
     if parts[0].kind_id not in _SIMPLE:
         return _lower_subscript_expression(lowering, node)
-    return build.emit(Op.GET, node, lowering.lower(parts[0]), build.name(parts[-1]))
+    target = lowering.lower(parts[0])
+    assert type(target) is int  # noqa: S101 - a name and `this` are lowered at once
+    return build.chained(build.emit(Op.GET, node, target, build.name(parts[-1])), target, parts)
 
 
 def _lower_subscript_expression(lowering: Lowering, node: Node) -> Work:
     build = lowering.build
     target, key = yield from member(lowering, node)
-    register = build.emit(Op.GET, node, target, key)
+    register = build.chained(build.emit(Op.GET, node, target, key), target, build.parts(node))
     if key == "constructor" and lowering.stretches.known_instances:
         lowering.stretches.read_constructor(target)
     return build.awaited(register, target, node)

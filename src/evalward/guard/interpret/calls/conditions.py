@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 _MAX_CHAIN = 24
+_ROOT = "Object.prototype"
 # The kinds of object that the methods of a prototype are modelled for.
 _KINDS: Mapping[str, frozenset[str]] = {
     "Array": frozenset({"array", "arguments"}),
@@ -145,10 +146,7 @@ class Conditions:
             return False
         if path == "Object.assign" and any(target.kind == "proxy" for target in objects_of(call.arg(0))):
             return False
-        if path in _MATCHING and any(
-            target.kind == "regexp" and self._overrides(target, _CONSULTED["RegExp"])
-            for target in objects_of(call.arg(0))
-        ):
+        if path in _MATCHING and any(map(self._is_own_pattern, objects_of(call.arg(0)))):
             return False
         return path not in _READ_ELEMENTS or not any(
             self._has_accessors(target) for value in (*call.args, call.rest) for target in objects_of(value)
@@ -191,6 +189,12 @@ class Conditions:
         if path in _DELEGATES:
             consulted |= {_DELEGATES[path]}
         return not self._overrides(target, consulted) and not self._has_accessors(target)
+
+    def _is_own_pattern(self, target: HeapObject) -> bool:
+        """Whether an object is a regular expression of the payload's own making: changed, or of a subclass."""
+        if target.kind == "regexp":
+            return self._overrides(target, _CONSULTED["RegExp"])
+        return target.kind == "object" and not self._method_lookup.inherits_only_from(target, _ROOT)
 
     def _is_plain_list(self, target: HeapObject, owner: str) -> bool:
         """Whether a foreign receiver is a list of the host, or one whose elements and length are plain data."""

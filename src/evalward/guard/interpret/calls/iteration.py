@@ -116,8 +116,18 @@ class Iteration:
         """Return the element of an iteration at an index, or the join of all elements (ECMA-262 §7.4)."""
         result: Value = BOTTOM
         for atom in value:
-            result = join(result, self._iterate_atom(atom, index, span))
+            made = self._iterate_atom(atom, index, span)
+            if index is not None and made and self._may_end(atom):
+                made = join(made, V_UNDEFINED)
+            result = join(result, made)
         return result
+
+    @staticmethod
+    def _may_end(atom: Atom) -> bool:
+        """Whether an iteration may have fewer elements than a pattern; those that it lacks are undefined."""
+        if type(atom) is Known:
+            return True
+        return isinstance(atom, HeapObject) and not (atom.kind in {"array", "arguments"} and atom.exact)
 
     def _iterate_patched(self, atom: Known, span: Span) -> Value:
         """Return the values of iterators that the payload assigned to a host object."""
@@ -222,7 +232,7 @@ class Iteration:
                 self._store.inexact(pair)
             return of(pair)
         if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
-            return atom.items[index] if index < len(atom.items) else V_UNDEFINED
+            return (atom.items[index] if index < len(atom.items) else BOTTOM) or V_UNDEFINED
         contents = atom.contents()
         if atom.kind in {"generator", "iterator"} or self._is_iterator(atom):
             contents = join(contents, self._next_of(atom, span))

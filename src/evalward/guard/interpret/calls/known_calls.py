@@ -70,7 +70,7 @@ _SCRIPT_ELEMENT = known("ScriptElement")
 _SEARCHING = frozenset(
     {
         *(f"String.prototype.{name}" for name in "match matchAll replace replaceAll search split".split()),  # noqa: SIM905
-        *(f"@@{name}" for name in "match matchAll replace search split".split()),  # noqa: SIM905
+        *(f"RegExp.prototype.@@{name}" for name in "match matchAll replace search split".split()),  # noqa: SIM905
         "RegExp.prototype.exec",
         "RegExp.prototype.test",
     }

@@ -56,6 +56,22 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 _MAX_NESTING = 24
+# Whose methods convert the objects of a kind.
+_PROTOTYPES = {
+    "array": "Array.prototype",
+    "class": "Function.prototype",
+    "function": "Function.prototype",
+    "generator": "Iterator.prototype",
+    "map": "Map.prototype",
+    "promise": "Promise.prototype",
+    "regexp": "RegExp.prototype",
+    "set": "Set.prototype",
+}
+# Methods that the built-in conversions of arrays and dates call, and members that those of errors and all objects read.
+_GIVE_TEXT = frozenset({"join", "toISOString"})
+_IN_TEXT = frozenset({"message", "name", SYMBOL_TO_STRING_TAG})
+_OF_PATTERNS = frozenset({"source", "flags"})
+_ASKED = _GIVE_TEXT | _IN_TEXT | _OF_PATTERNS
 
 
 class Coercion:
@@ -174,42 +190,59 @@ class Coercion:
     def _builtin_primitive(self, target: HeapObject, span: Span) -> Value:
         if PRIMITIVE_VALUE in target.properties:
             return target.properties[PRIMITIVE_VALUE]
-        if target.escaped or target.extensible or any(type(atom) is Known for atom in target.prototype):
-            held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
-            if target.kind == "array":
-                held |= self.joined(target, ",", span)
-                held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
-            if any(type(atom) is str for atom in target.properties.get("message", BOTTOM)):
-                held |= of(COMPOSED_CHARACTER)  # an error's text has its message in it
-            return held | of(ANY_STRING, ANY_NUMBER)
+        kind = _PROTOTYPES.get(target.kind, "Object.prototype")
+        if not self._method_lookup.inherits_only_from(target, kind, SYMBOL_TO_STRING_TAG):
+            return self._foreign_primitive(target, span)
         match target.kind:
             case "array":
+                made = self.joined(target, ",", span)
                 own = self._method_lookup.get_method(target, "join")
-                if own:
-                    return join(
-                        self._machine.call(own, of(target), (), span),
-                        self.joined(target, ",", span),
-                    )
-                return self.joined(target, ",", span)
-            case "object" if self._method_lookup.get_method(target, SYMBOL_TO_STRING_TAG):
-                return V_ANY_STRING
+                if own:  # what is no function gives `[object Array]`, or any tag
+                    return join(made, self._machine.call(own, of(target), (), span) | V_ANY_STRING)
+                return made
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
             case "promise" | "map" | "set" | "generator":
                 return of(f"[object {target.kind.capitalize()}]")
             case "regexp":
-                return self._regexp_text(target)
+                return self._regexp_text(target, span)
             case "function" | "class":
                 return function_text(self._lowered, target)
             case _:
                 return V_ANY_STRING
 
-    def _regexp_text(self, target: HeapObject) -> Value:
+    def _foreign_primitive(self, target: HeapObject, span: Span) -> Value:
+        """Convert an object of other code, or with built-in methods and slots from its prototypes.
+
+        What it gives is not known. What the payload may have put into it is: elements, an error's message, and what
+        the built-in methods ask the payload's own ones for.
+        """
+        held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
+        if target.kind == "array":
+            held |= self.joined(target, ",", span)
+            held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
+        defined = self._method_lookup.defined_of(target, _ASKED)
+        for name in sorted(_GIVE_TEXT & defined):
+            method = self._method_lookup.get_method(target, name)
+            given = self._machine.call(method, of(target), (), span)
+            held |= frozenset(atom for atom in given if not isinstance(atom, HeapObject))
+        if _OF_PATTERNS & defined:
+            held |= self._regexp_text(target, span)
+        inside: Value = BOTTOM
+        for name in sorted((_IN_TEXT | _OF_PATTERNS) & defined):
+            inside |= frozenset(a for a in self._method_lookup.get_method(target, name) if type(a) is str)
+        if inside:
+            telling = self._held.telling((inside,))
+            held |= telling | of(DECODED_STRING) if telling else of(COMPOSED_CHARACTER)
+        return held | of(ANY_STRING, ANY_NUMBER)
+
+    def _regexp_text(self, target: HeapObject, span: Span) -> Value:
+        source, flags = (self._method_lookup.get_method(target, name) for name in ("source", "flags"))
         pieces = (
             of("/"),
-            target.properties.get("source", V_ANY_STRING),
+            self.to_string(source, span) or V_ANY_STRING,
             of("/"),
-            target.properties.get("flags", V_ANY_STRING),
+            self.to_string(flags, span) or V_ANY_STRING,
         )
         return self._concatenation.concatenated(pieces)
 

@@ -263,6 +263,8 @@ class Operators:
                 if atom.escaped:
                     return V_ANY_STRING
                 names.add("function" if atom.callable else "object")
+                if atom.kind == "proxy":
+                    names.add("function")  # as its target is
             else:
                 return V_ANY_STRING
         return frozenset(names)

@@ -105,11 +105,11 @@ class Definitions:
                 self._judgement.leak(callables | setters, Flow.PROPERTY, span)
                 if callables:
                     self._store.put_element(atom, self._machine.call(callables, of(atom), (), span))
+            self._doubt(atom, resolved.names)
             for name in resolved.names:
                 if callables:
                     self._store.put_accessor(atom, name, callables)
                     if atom.kind in {"array", "arguments"} and is_index(name):
-                        self._store.inexact(atom)
                         self._store.put_element(atom, self._machine.call(callables, of(atom), (), span))
                 if setters:
                     self._store.put_accessor(atom, name, setters, setter=True)
@@ -119,6 +119,12 @@ class Definitions:
                         of(atom), name, span
                     )  # a descriptor without a value leaves it alone
                 self._writes.set_on(atom, name, join(value, kept), span)
+
+    def _doubt(self, target: HeapObject, names: tuple[str, ...]) -> None:
+        """Note that properties may not be among those that are listed or copied: they may not be enumerable."""
+        self._store.doubt(target, names)
+        if target.kind in {"array", "arguments"} and any(map(is_index, names)):
+            self._store.inexact(target)
 
     def _keep(self, atom: Known, key: Value, value: Value, span: Span) -> None:
         """Let later reads of a host object find what the payload defined; the streams of the console are judged."""

@@ -95,7 +95,10 @@ class OwnProperties:
                     self._store.put(
                         target, name, self._machine.call(getter, of(atom), (), span) or V_UNDEFINED
                     )
-                for index, item in enumerate(atom.items):
+                if atom.items and not atom.exact:
+                    self._store.extend(target)
+                    self._store.put_element(target, atom.contents())
+                for index, item in enumerate(atom.items if atom.exact else ()):
                     self._put_or_add(target, str(index), item)
                 for parent in atom.prototype:
                     if type(parent) is Known and self._catalogue.get(parent.path).element != "unknown":

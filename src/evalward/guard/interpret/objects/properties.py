@@ -269,7 +269,8 @@ class Properties:
         elif name in target.getters:
             pass  # its own accessor replaces the built-in property of a function or class
         elif name == "name" and target.unit is not None and target.kind == "function":
-            return (of(target.unit.name) if target.unit.name else V_ANY_STRING), True
+            text = of(target.unit.name) if target.unit.name else V_ANY_STRING
+            return (join(text, of("")) if name in target.uncertain else text), True
         elif name == "name" and FUNCTION_NAME in target.properties:
             return target.properties[FUNCTION_NAME], True
         elif name == "length" and target.kind == "function" and target.unit is not None:

@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 _CALLS = frozenset({"call", "apply", "bind"})
+# What RegExp.prototype.flags reads (ECMA-262 §22.2.6.4).
+_FLAGS = frozenset(
+    {"hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"}
+)
 _HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
 # Names that other code reads from any object, unlike a name of the payload's own as in `counts[tag].n += 1`.
 _SHARED_NAMES = frozenset(
@@ -204,6 +208,8 @@ class Writes:
             # An instruction that has run before appends in a loop, any number of times.
             room = len(target.items) + (not self._dataflow.rerunning)
             if len(name) <= 5 and int(name) < room <= MAX_ITEMS:  # noqa: PLR2004 - digits of MAX_ITEMS
+                if int(name) == len(target.items):
+                    self._store.grow(target)
                 self._store.put_item(target, int(name), value)
             else:
                 self._store.inexact(target)
@@ -213,6 +219,8 @@ class Writes:
             return
         if target.kind == "array" and name == "length":
             self._store.inexact(target)
+        elif target.kind == "regexp" and name in _FLAGS:
+            self._store.put(target, "flags", V_ANY_STRING)  # it is composed from these
         if name not in target.properties:
             target.uncertain.add(name)
         self._store.put(target, name, value)
