@@ -8,7 +8,6 @@ from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
-    COMPOSED_CHARACTER,
     DECODED_STRING,
     HOST_HELD_TEXT,
     NULL,
@@ -42,6 +41,7 @@ from evalward.guard.domain.slots import (
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
+from evalward.guard.interpret.conversion.builtin_texts import BuiltinTexts
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -67,11 +67,6 @@ _PROTOTYPES = {
     "regexp": "RegExp.prototype",
     "set": "Set.prototype",
 }
-# Methods that the built-in conversions of arrays and dates call, and members that those of errors and all objects read.
-_GIVE_TEXT = frozenset({"join", "toISOString"})
-_IN_TEXT = frozenset({"message", "name", SYMBOL_TO_STRING_TAG})
-_OF_PATTERNS = frozenset({"source", "flags"})
-_ASKED = _GIVE_TEXT | _IN_TEXT | _OF_PATTERNS
 
 
 class Coercion:
@@ -96,6 +91,7 @@ class Coercion:
         self._concatenation = concatenation
         self._host_primitives = host_primitives
         self._machine = machine
+        self._builtin_texts = BuiltinTexts(method_lookup, held, concatenation, machine)
         self.nesting = 0
         self._converted_objects: set[HeapObject] = set()
         # The primitive that an object gave a reader, and the version then. While the version is unchanged, so is
@@ -205,46 +201,19 @@ class Coercion:
             case "promise" | "map" | "set" | "generator":
                 return of(f"[object {target.kind.capitalize()}]")
             case "regexp":
-                return self._regexp_text(target, span)
+                return self._builtin_texts.of_pattern(target, self.to_string, span)
             case "function" | "class":
                 return function_text(self._lowered, target)
             case _:
                 return V_ANY_STRING
 
     def _foreign_primitive(self, target: HeapObject, span: Span) -> Value:
-        """Convert an object of other code, or with built-in methods and slots from its prototypes.
-
-        What it gives is not known. What the payload may have put into it is: elements, an error's message, and what
-        the built-in methods ask the payload's own ones for.
-        """
+        """Convert an object of other code, or with built-in methods and slots from its prototypes."""
         held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
         if target.kind == "array":
             held |= self.joined(target, ",", span)
             held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
-        defined = self._method_lookup.defined_of(target, _ASKED)
-        for name in sorted(_GIVE_TEXT & defined):
-            method = self._method_lookup.get_method(target, name)
-            given = self._machine.call(method, of(target), (), span)
-            held |= frozenset(atom for atom in given if not isinstance(atom, HeapObject))
-        if _OF_PATTERNS & defined:
-            held |= self._regexp_text(target, span)
-        inside: Value = BOTTOM
-        for name in sorted((_IN_TEXT | _OF_PATTERNS) & defined):
-            inside |= frozenset(a for a in self._method_lookup.get_method(target, name) if type(a) is str)
-        if inside:
-            telling = self._held.telling((inside,))
-            held |= telling | of(DECODED_STRING) if telling else of(COMPOSED_CHARACTER)
-        return held | of(ANY_STRING, ANY_NUMBER)
-
-    def _regexp_text(self, target: HeapObject, span: Span) -> Value:
-        source, flags = (self._method_lookup.get_method(target, name) for name in ("source", "flags"))
-        pieces = (
-            of("/"),
-            self.to_string(source, span) or V_ANY_STRING,
-            of("/"),
-            self.to_string(flags, span) or V_ANY_STRING,
-        )
-        return self._concatenation.concatenated(pieces)
+        return held | self._builtin_texts.foreign(target, self.to_string, span)
 
     def joined(self, target: HeapObject, separator: str, span: Span) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
