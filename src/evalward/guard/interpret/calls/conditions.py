@@ -169,7 +169,10 @@ class Conditions:
                 self._judgement.leak(given, Flow.RETURN, call.span)
         for value in (receiver, *call.args, call.rest):
             self._judgement.leak(value, Flow.ARGUMENT, call.span)
-        return join(V_UNKNOWN, objects_of(receiver))
+        made = join(V_UNKNOWN, objects_of(receiver))
+        if call.path in _MAKERS:
+            made = join(made, self._machine.construct(objects_of(receiver), (V_UNKNOWN,), call.span))
+        return made
 
     def _is_ordinary(self, target: HeapObject, owner: str, path: str) -> bool:
         target.readers[self._dataflow.reader] = None
