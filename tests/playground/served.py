@@ -111,4 +111,4 @@ def audit_log(path: Path, count: int = 400) -> LogView:
             moment = (BEGIN + 1200 * number) * 10**9
             line, head = link(head, members(record), boot_id="0" * 32, key=KEY, nanoseconds=moment)
             out.write(line)
-    return LogView([LogFile.open(path)], KEY, None)
+    return LogView([LogFile(path.name, path.open("rb"))], KEY, None)
