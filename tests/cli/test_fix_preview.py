@@ -49,6 +49,7 @@ def patched(before: str, diff: str) -> str:
 
 @pytest.fixture(autouse=True)
 def engines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fix_preview, "DEADLINE_SECONDS", 30)  # a busy machine is slow, and not a finding
     case = getattr(request.node, "callspec", None)
     given = {} if case is None else case.params.get("case", {})
     for name in given.get("absent", ()):

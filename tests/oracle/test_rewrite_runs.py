@@ -23,7 +23,7 @@ POLICY = Policy.default().allowing(list(Target))
 
 @pytest.fixture(scope="module")
 def oracles() -> Iterator[Oracles]:
-    with Oracles(deadline=5) as opened:
+    with Oracles(deadline=30) as opened:
         yield opened
 
 

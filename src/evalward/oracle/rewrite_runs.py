@@ -40,6 +40,7 @@ _OF_AN_ELEMENT: Final = re.compile(
 )
 """A use of an element, with the name of it where it has one."""
 _COMPLETED: Final = "completed"
+_DEADLINE: Final = "deadline"
 _MARKUP: Final = re.compile(r"\bsetContent\b")
 _ANONYMOUS: Final = re.compile(r"function anonymous/")
 """What ``Function`` makes is called so (ECMA-262 §20.2.1.1.1), and a function expression is not."""
@@ -120,6 +121,8 @@ class _Runs:
             if run.ending == _COMPLETED:
                 return self._against(run, data)
             ending = ending or f"here it ends so: {run.ending} {run.note}".rstrip()
+            if run.ending == _DEADLINE:
+                break
         return RewriteRuns(Comparison.NOT_RUN, None, ending)
 
     def _against(self, run: EngineRun, data: Data) -> RewriteRuns:
