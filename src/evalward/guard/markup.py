@@ -103,6 +103,11 @@ _SCRIPT_URL: Final = re.compile(
     rf"|{_CONTROLS}data:(?:(?:text|application)/(?:x-)?javascript|,[^\s])",
     re.IGNORECASE,
 )
+_SCRIPT_INSIDE: Final = re.compile(
+    r"(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:"
+    r"\s*(?!void[\s(]*\d|\s|;|[\"'\]]|$)",
+    re.IGNORECASE,
+)
 _DOCUMENT_URL: Final = re.compile(
     r"\s*data:\s*(?:text/html|image/svg\+xml|(?:application|text)/(?:[\w.-]+\+)?xml)[^,]*?(;\s*base64\s*)?,(.*)",
     re.IGNORECASE | re.DOTALL,
@@ -202,6 +207,11 @@ def is_script_url(text: str) -> bool:
 def starts_like_script_url(text: str) -> bool:
     """Whether ``text`` is a ``data:`` URL, or starts like a scheme that runs script."""
     return _SCHEME_START.match(text) is not None
+
+
+def names_script(text: str) -> bool:
+    """Whether a script's URL with code in it stands anywhere in ``text``; ``javascript:void(0)`` has none."""
+    return _SCRIPT_INSIDE.search(text) is not None
 
 
 def begins_script_scheme(text: str) -> bool:

@@ -15,6 +15,7 @@ FUNCTION = HeapObject("function", 1)
 
 class FakeMachine:
     strict = False
+    in_page = True
 
     def __init__(self) -> None:
         self.done: list[object] = []

@@ -36,7 +36,7 @@ def unknown(entry: Entry) -> list[str]:
     """Return what the entry names that does not exist."""
     named = [*(member.result for member in entry.members.values()), entry.result, entry.element]
     found = [result for result in named if not is_known(result)]
-    if entry.others not in OTHERS and not entry.others.startswith(("deny:", "@")):
+    if entry.others not in OTHERS and not entry.others.startswith(("deny:", "@", "array:")):
         found.append(entry.others)
     if entry.prototype and entry.prototype not in CATALOGUE.entries:
         found.append(entry.prototype)

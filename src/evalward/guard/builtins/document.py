@@ -153,7 +153,7 @@ def _create_attribute(machine: Machine, call: Call) -> Value:
     return _ELEMENT
 
 
-_OF_SCRIPTS = re.compile(r"(?:^|[\s>+~,(|])script(?![\w-])[^\s>+~,]*\s*(?:[,)]|$)", re.IGNORECASE)
+OF_SCRIPTS = re.compile(r"(?:^|[\s>+~,(|/=:])script(?![\w-])[^\s>+~,]*\s*(?:[,)]|$)", re.IGNORECASE)
 _SCRIPT: Value = of(known("ScriptElement"))
 _SCRIPT_ATTRIBUTES = frozenset({"src", "href", "xlink:href"})
 
@@ -163,7 +163,7 @@ def _select(machine: Machine, call: Call) -> Value:
     path = call.path.rpartition(".")[2]
     made = machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
     if not any(
-        type(text) is str and _OF_SCRIPTS.search(text) for text in call.arg(1 if path.endswith("NS") else 0)
+        type(text) is str and OF_SCRIPTS.search(text) for text in call.arg(1 if path.endswith("NS") else 0)
     ):
         return made
     if made == _ELEMENT:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.builtins.document import OF_SCRIPTS
 from evalward.guard.builtins.timers import is_turned_into_text
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    ACTIVE_MARKUP,
+    HOST_HELD_TEXT,
     NULL,
     SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
     TAINTED_DATA,
-    UNDEFINED,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
     V_TAINTED_DATA,
     V_UNDEFINED,
     V_UNKNOWN,
@@ -24,19 +26,20 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
+from evalward.guard.domain.slots import MAY_LOCATE_SCRIPTS, SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
-from evalward.guard.markup import holds_active_document, is_active, is_script_url
+from evalward.guard.interpret.held_texts import CALL
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
-_ACTIVE = SPELLS_ANY_NAME | {ACTIVE_MARKUP}
 _AS_TEXT = frozenset({"toString", SYMBOL_TO_PRIMITIVE, "valueOf"})
-_ACTIVE_CONTENT = "the page's content holds script"
 _ELECTRON_HANDLES = frozenset({"playwright.electronApp.evaluateHandle", "playwright.handle.evaluateHandle"})
 _HANDLES = ("evaluateHandle", "waitForFunction")
+_LOCATOR = known("playwright.locator")
+_UNRESOLVED = frozenset({UNKNOWN, UNKNOWN_PLAIN, HOST_HELD_TEXT})
 _TEXTUAL = STRING_UNKNOWNS | {TAINTED_DATA}
 
 
@@ -60,6 +63,25 @@ def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None
             )
 
 
+def _locate(machine: Machine, call: Call) -> Value:
+    """Find elements: what a selector of scripts finds may be one, wherever the handle goes."""
+    for text in machine.to_string(call.arg(0), call.span):
+        if text in SPELLS_ANY_NAME or (type(text) is str and OF_SCRIPTS.search(text)):
+            machine.put(machine.patches, MAY_LOCATE_SCRIPTS, V_UNDEFINED)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
+
+
+def _elements(machine: Machine, selectors: Value) -> Value:
+    """Return the elements that a page's function is given."""
+    machine.observe(machine.patches)
+    scripts = MAY_LOCATE_SCRIPTS in machine.patches.properties or any(
+        type(text) is str and OF_SCRIPTS.search(text) for text in selectors
+    )
+    made = V_TAINTED_DATA | of(known("Element"))
+    return made | of(known("ScriptElement")) if scripts else made
+
+
 def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     """Return the arguments of a function that a page evaluates: the selected elements, then copies of the arguments."""
     held = [atom for atom in call.this if isinstance(atom, HeapObject)] if "handle" in call.path else []
@@ -70,11 +92,28 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     elif "electronApp" in call.path:
         selected = [of(known("electron"))]
     elif "locator" in call.path or call.path.endswith("$eval"):
-        selected = [V_TAINTED_DATA | of(known("Element"))]
+        elements = _elements(machine, call.arg(0) if call.path.endswith("$eval") else frozenset())
+        several = call.path.endswith(("$$eval", "evaluateAll"))
+        selected = [_list(machine, call, elements) if several else elements]
     else:
         selected = []
-    copies = [value | V_TAINTED_DATA | _behind_handles(machine, value) for value in call.args[position + 1 :]]
+    copies = [
+        value | V_TAINTED_DATA | _behind_handles(machine, value) | _located(machine, value)
+        for value in call.args[position + 1 :]
+    ]
     return [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
+
+
+def _list(machine: Machine, call: Call, elements: Value) -> Value:
+    made = machine.allocate("array", call.span.start, "selected")
+    machine.inexact(made)
+    machine.put_element(made, elements)
+    return V_TAINTED_DATA | of(made)
+
+
+def _located(machine: Machine, value: Value) -> Value:
+    """Return the elements behind locators and handles of elements."""
+    return _elements(machine, frozenset()) if _LOCATOR in value else frozenset()
 
 
 def _is_xpath(call: Call) -> bool:
@@ -95,12 +134,16 @@ def _evaluate(machine: Machine, call: Call) -> Value:
             result = machine.call(of(atom), V_UNDEFINED, _given(machine, call, position), call.span)
             given = join(given, machine.await_value(result, call.span))
             machine.hold((given,))  # what one page gives, another is given
+            machine.tell((machine.read(machine.thrown),))
             machine.observe(atom)
             if _says_its_text(machine, atom):
                 note = "the function says itself what text of it is evaluated"
                 machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (machine.strict and not isinstance(atom, HeapObject)):
             machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "text is evaluated in a page")
+        elif not isinstance(atom, HeapObject) and _may_be_given_text(machine, atom):
+            note = "what is evaluated may be a text that the payload gave to the page"
+            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
         elif isinstance(atom, HeapObject) and atom.kind == "proxy" and _is_page(call.this):
             note = "a proxy says itself what text of it is evaluated"
             machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
@@ -115,9 +158,18 @@ def _evaluate(machine: Machine, call: Call) -> Value:
         machine.put_element(made, _handle(machine, call, given))
     else:
         machine.put_element(
-            made, V_TAINTED_DATA | V_UNKNOWN if call.path.endswith("Handle") else V_TAINTED_DATA
+            made,
+            (V_TAINTED_DATA | V_UNKNOWN if call.path.endswith("Handle") else V_TAINTED_DATA)
+            | (given & SPELLS_ANY_NAME),
         )
     return of(made)
+
+
+def _may_be_given_text(machine: Machine, code: Atom) -> bool:
+    """Whether an unknown value may be code that the payload gave to the page or its driver before."""
+    return code in _UNRESOLVED and any(
+        type(text) is str and CALL.search(text) for text in machine.held() | machine.told()
+    )
 
 
 def _says_its_text(machine: Machine, function: HeapObject) -> bool:
@@ -210,48 +262,6 @@ def _bind_in_page(machine: Machine, call: Call, result: Value) -> None:
             machine.set(of(known("globalThis")), name, of(exposed), call.span)
 
 
-def _go(machine: Machine, call: Call) -> Value:
-    """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
-    for text in machine.to_string(call.arg(0), call.span):
-        if text is ACTIVE_MARKUP or (
-            type(text) is str and (is_script_url(text) or holds_active_document(text))
-        ):
-            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "the URL is a script")
-    return machine.materialize("promise:unknown", call.span.start)
-
-
-def _set_content(machine: Machine, call: Call) -> Value:
-    """``page.setContent``: markup with script in it is a script that the page runs."""
-    text = machine.to_string(call.arg(0), call.span)
-    if _is_active(text) or (machine.strict and not all(type(atom) is str for atom in text)):
-        machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, _ACTIVE_CONTENT)
-    return machine.materialize("promise:undefined", call.span.start)
-
-
-def _is_active(text: Value) -> bool:
-    return bool(text & _ACTIVE) or any(type(atom) is str and is_active(atom) for atom in text)
-
-
-def _route(machine: Machine, call: Call) -> Value:
-    """``page.route``: the handler is given the request, and may answer it."""
-    machine.use(call.arg(1), Flow.CALLBACK, call.span)
-    given = (of(known("playwright.route")), V_TAINTED_DATA)
-    machine.call(call.arg(1), V_UNDEFINED, given, call.span)
-    machine.leak(call.arg(2), Flow.ARGUMENT, call.span)
-    return machine.materialize("promise:undefined", call.span.start)
-
-
-def _fulfill(machine: Machine, call: Call) -> Value:
-    """``route.fulfill``: the page runs what script the answer holds."""
-    for atom in call.arg(0):
-        if isinstance(atom, HeapObject):
-            body = machine.get(of(atom), "body", call.span) - {UNDEFINED}
-            if _is_active(machine.to_string(body, call.span)):
-                machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, _ACTIVE_CONTENT)
-    machine.leak(call.all(), Flow.ARGUMENT, call.span)
-    return machine.materialize("promise:undefined", call.span.start)
-
-
 def _add_script(machine: Machine, call: Call) -> Value:
     """``addInitScript``: the page runs a function before its own scripts; text and files are denied."""
     for atom in call.arg(0):
@@ -287,13 +297,11 @@ TRANSFER: dict[str, Transfer] = {
         for owner in ("page", "context")
         for name in ("exposeFunction", "exposeBinding")
     },
+    **{
+        f"playwright.{owner}.{name}": _locate
+        for owner in ("page", "locator")
+        for name in ("locator", "$", "$$", "waitForSelector")
+    },
     "playwright.electronApp.browserWindow": _browser_window,
     **{f"playwright.handle.{name}": _property for name in ("getProperty", "getProperties", "get")},
-    "playwright.page.setContent": _set_content,
-    "playwright.page.goto": _go,
-    "playwright.page.route": _route,
-    "playwright.context.route": _route,
-    "playwright.route.fulfill": _fulfill,
-    "electron.BrowserWindow.prototype.loadURL": _go,
-    "electron.webContents.prototype.loadURL": _go,
 }

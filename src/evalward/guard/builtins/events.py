@@ -46,7 +46,9 @@ def _listener(machine: Machine, call: Call) -> Value:
             )
             machine.put(atom, "currentTarget", current)
             machine.put(atom, "target", join(current, _ELEMENT))
-    machine.call(call.arg(1), call.this, (event,), call.span)
+    given = machine.call(call.arg(1), call.this, (event,), call.span)
+    if not machine.in_page:  # Node's target shows its listeners under symbols
+        machine.use(given, Flow.RETURN, call.span)
     for atom in call.arg(1):
         if isinstance(atom, HeapObject) and not atom.callable:
             machine.call(
@@ -66,13 +68,9 @@ def _event(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             for source in call.arg(1):
                 if isinstance(source, HeapObject):
-                    for name in machine.inherited_names(source):
-                        value = machine.get(of(source), name, call.span)
-                        if name != "constructor":
-                            machine.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
-                    if source.elements or source.kind == "proxy":
-                        machine.extend(atom)
-                        machine.put_element(atom, source.everything() - V_GLOBAL)
+                    machine.observe(source)
+                    for name, value in source.properties.items():
+                        machine.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
     return made
 
 

@@ -17,6 +17,7 @@ from evalward.guard.builtins import (
     codecs,
     document,
     driver,
+    driver_content,
     electron_apis,
     encodings,
     events,
@@ -64,5 +65,6 @@ TRANSFER: dict[str, Transfer] = {
     **events.TRANSFER,
     **urls.TRANSFER,
     **driver.TRANSFER,
+    **driver_content.TRANSFER,
     **electron_apis.TRANSFER,
 }

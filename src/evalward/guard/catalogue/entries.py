@@ -167,6 +167,7 @@ class Catalogue:
         self.judging |= {name: f"unknown.{name}" for name in _PERHAPS_OF_PAGES}
         self.judging |= dict.fromkeys(_MARKUP_METHODS, "unknown.markup")
         self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
+        self.judging |= {"fulfill": "playwright.route.fulfill", "respond": "playwright.route.fulfill"}
         self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks
         self.unknown_sinks = {"location": "value", "data": "value", **self.element_sinks}

@@ -38,5 +38,5 @@ CONSTRUCT = Construct(
             target=Target.MAIN,
         ),
     ),
-    wakes="exposeBinding exposeFunction fulfill loadURL",
+    wakes="exposeBinding exposeFunction loadURL",
 )

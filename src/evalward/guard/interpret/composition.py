@@ -53,7 +53,6 @@ from evalward.guard.interpret.objects.page_sinks import PageSinks
 from evalward.guard.interpret.objects.properties import Properties
 from evalward.guard.interpret.objects.prototypes import Prototypes
 from evalward.guard.interpret.objects.setters import Setters
-from evalward.guard.interpret.objects.super_reads import SuperReads
 from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
 from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
 from evalward.guard.interpret.objects.writes import Writes
@@ -93,7 +92,7 @@ class Composition:
         catalogued = Catalogued(state, held, host_objects, denied_reads)
         unknown_owners = UnknownOwners(state, held, host_objects, catalogued)
         properties = Properties(state, prototypes, catalogued, unknown_owners, self)
-        elements = Elements(dataflow, held, catalogued, unknown_owners, self)
+        elements = Elements(dataflow, held, catalogued, unknown_owners)
         unknown_keys = UnknownKeys(
             state, judgement, held, host_objects, property_keys, properties, elements, self
         )
@@ -132,7 +131,6 @@ class Composition:
         variables = Variables(state, judgement, host_objects, prototypes, catalogued, writes, ordinary_calls)
         decoded_calls = DecodedCalls(state, judgement, iteration, calls, transfers, self)
         limited_reads = LimitedReads(state, method_lookup, properties)
-        super_reads = SuperReads(state, property_keys, properties, elements, listed_keys, self)
         members = Members(
             state,
             judgement,
@@ -143,7 +141,6 @@ class Composition:
             listed_keys,
             writes,
             limited_reads,
-            super_reads,
         )
         unknown_callbacks = UnknownCallbacks(state, judgement, elements, iteration, calls)
         call_operations = CallOperations(
@@ -159,7 +156,6 @@ class Composition:
             constructions,
             decoded_calls,
             limited_reads,
-            super_reads,
         )
         module_operations = ModuleOperations(findings)
         makers = Makers(
@@ -181,7 +177,7 @@ class Composition:
             own_properties,
         )
         havoc = Havoc(state, judgement, properties, listed_keys, calls)
-        escapes = Escapes(state, judgement, iteration, ordinary_calls, constructions)
+        escapes = Escapes(state, judgement, iteration, ordinary_calls, constructions, held)
         execution = Execution(dataflow, inlining, havoc, escapes, self)
 
         self.dataflow, self.findings, self.store = dataflow, findings, store
@@ -267,8 +263,6 @@ class Composition:
         self.set_computed = writes.set_computed
         self.define_own_property = definitions.define_own_property
         self.judge_inherited_setter = setters.judge_inherited_setter
-        self.call_inherited = setters.call_inherited
-        self.inherited_names = prototypes.inherited_names
         self.get_prototype_of = prototypes.get_prototype_of
         self.call_trap = properties.call_trap
         self.ask_names = denied_reads.ask_names
@@ -297,6 +291,8 @@ class Composition:
         self.answered = held.answered
         self.hold = held.hold
         self.held = held.read
+        self.tell = held.tell
+        self.told = held.told
 
         self.report = findings.report
         self.use = judgement.use

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.run_state import RunState
 
@@ -36,6 +37,7 @@ class Escapes:
         iteration: Iteration,
         ordinary_calls: OrdinaryCalls,
         constructions: Constructions,
+        held: HeldTexts,
     ) -> None:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
@@ -46,6 +48,7 @@ class Escapes:
         self._iteration = iteration
         self._ordinary_calls = ordinary_calls
         self._constructions = constructions
+        self._held = held
 
     def escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
@@ -110,6 +113,7 @@ class Escapes:
             )
             dataflow.unit = previous
             given = join(self._values[unit.result], self._values[unit.yielded] if unit.generator else BOTTOM)
+            self._held.tell((given,))
             self._judgement.judge_answer(given, Span.at(target.start))
             self._judgement.leak(given, Flow.RETURN, Span.at(target.start))
             if self._strict and UNKNOWN_CONSTRUCTOR in given:  # what calls the function may give it back

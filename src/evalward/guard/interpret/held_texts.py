@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.interpret.run_state import RunState
 # A call; `:not(…)` and `nth-child(…)` are selectors.
-_CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
+CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
 # What parts of a text may become markup, a script's URL or a call again.
 _TELLING_PARTS = re.compile(r"script\s*:|[<(`]", re.IGNORECASE)
 _MAX_NESTING = 2
@@ -53,7 +53,7 @@ def _telling(text: str) -> Value:
         return of(text, COMPOSED_STRING)
     if runs_as_document(text) or ("&" in text and runs_as_document(html.unescape(text))):
         return of(text, ACTIVE_MARKUP)  # what gives back a part of it gives that
-    return of(text) if starts_like_script_url(text) or _CALL.search(text) else BOTTOM
+    return of(text) if starts_like_script_url(text) or CALL.search(text) else BOTTOM
 
 
 class HeldTexts:
@@ -65,6 +65,9 @@ class HeldTexts:
         self.given = (
             state.dataflow.add_register()
         )  # the join of the texts that objects of the host were given
+        self._told = (
+            state.dataflow.add_register()
+        )  # what a page says: messages, errors, results of its functions
         self._searched = state.dataflow.add_register()
 
     def search(self, texts: Value) -> None:
@@ -105,6 +108,16 @@ class HeldTexts:
         if texts:
             self._dataflow.write(self.given, texts)
         return texts
+
+    def tell(self, values: Iterable[Value]) -> None:
+        """Note texts that a page says and its driver may read."""
+        texts = self.telling(values)
+        if texts:
+            self._dataflow.write(self._told, texts)
+
+    def told(self) -> Value:
+        """Return the texts that a page said, of those that a sink would judge."""
+        return self._dataflow.read(self._told)
 
     def keep_in(self, made: Value, values: Iterable[Value]) -> None:
         """Let reads from new host objects return the texts that their constructor got."""

@@ -143,15 +143,7 @@ class Properties(Protocol):
         ...
 
     def judge_inherited_setter(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
-        """Judge a write of a property that an object inherits: call its setter, or judge the sink that it is."""
-        ...
-
-    def call_inherited(self, target: HeapObject, this: Atom, value: Value, span: Span) -> None:
-        """Call every setter of an object and of its prototypes: a key that is not known may name any."""
-        ...
-
-    def inherited_names(self, target: HeapObject) -> list[str]:
-        """Return the names of an object's properties and accessors, and of those of its prototypes."""
+        """Judge a write of a property that an object of the host has from its built-in prototype."""
         ...
 
     def get_prototype_of(self, atom: Atom) -> Value:
@@ -261,6 +253,14 @@ class Host(Protocol):
 
     def held(self) -> Value:
         """Return the texts that objects of the host were given, of those that a sink would judge."""
+        ...
+
+    def tell(self, values: Iterable[Value]) -> None:
+        """Note texts that a page says and its driver may read."""
+        ...
+
+    def told(self) -> Value:
+        """Return the texts that a page said, of those that a sink would judge."""
         ...
 
 

@@ -165,6 +165,8 @@ class KnownCalls:
             self._held.search(self._machine.to_string(searched, call.span))
         elif path.startswith(_HOLDING_DRIVERS):
             self._held.hold((*call.args, call.rest))  # a page's URL, what is typed there
+        elif path.startswith("console."):
+            self._held.tell((*call.args, call.rest))
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function; outside the conditions of its model, everything that it got may change."""

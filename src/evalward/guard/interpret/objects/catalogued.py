@@ -18,6 +18,7 @@ from evalward.guard.domain.atoms import (
     BOTTOM,
     PRIMITIVE_UNKNOWNS,
     TAINTED_DATA,
+    V_UNDEFINED,
     Known,
     Value,
     host,
@@ -25,6 +26,7 @@ from evalward.guard.domain.atoms import (
     of,
     symbol,
 )
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_PREFIX
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
@@ -57,6 +59,8 @@ _COMPILER_HELPERS = frozenset(
     ]
 )
 
+_KEEPERS = frozenset({"Timeout.prototype"})  # objects that keep the arguments of the call that made them
+_OF_CLASSES = frozenset({"constructor", "prototype"})
 # One entry stands for every interface of the DOM, and for their prototypes, but for writes.
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
 _NAMED: Value = of(TAINTED_DATA, known("Element"))
@@ -73,6 +77,7 @@ class Catalogued:
     ) -> None:
         self._dataflow = state.dataflow
         self._global_object = state.store.global_object
+        self._store = state.store
         self._patches = state.store.patches
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
@@ -129,7 +134,10 @@ class Catalogued:
         return of(made)
 
     def get_from_known(self, atom: Known, name: str, span: Span) -> Value:
-        member = self._catalogue.get(atom.path).members.get(name)
+        entry = self._catalogue.get(atom.path)
+        if name in _OF_CLASSES and entry.unresolved == "playwright":
+            return self._class_of_driver(atom, name, span)
+        member = entry.members.get(name)
         if member is None:
             return self._unlisted(atom, name, span)
         if name == "constructor":
@@ -163,6 +171,19 @@ class Catalogued:
                 self._findings.origin(child, atom, note, span)
                 self._denied_reads.read_denied_data(child, span)
         return made
+
+    def _class_of_driver(self, atom: Known, name: str, span: Span) -> Value:
+        """Return the class of a driver's object, which holds the same methods: `page.constructor.prototype.evaluate`.
+
+        One entry stands for the object and its class; the latter is marked as read by `constructor`.
+        """
+        if name == "prototype":
+            return of(known(atom.path)) if atom.by_constructor else BOTTOM
+        if not atom.by_constructor:
+            return of(known(atom.path, by_constructor=True))
+        made = known("Function", constructor_chain.LABEL)
+        self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", span)
+        return of(made)
 
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
@@ -234,7 +255,7 @@ class Catalogued:
                 self._denied_reads.read_denied_data(made, span)
                 return of(made)
             case others:
-                value = self._host_objects.materialize(others, span.start)
+                value = self._kept_by(atom.path, others)
                 # A host object has members that no catalogue lists, and a method among them is a function.
                 return value | of(TAINTED_DATA) if value <= PRIMITIVE_UNKNOWNS else value
 
@@ -260,8 +281,18 @@ class Catalogued:
         return (
             of(atom)
             if self._denied_reads.is_denied(atom)
-            else self._host_objects.materialize(self._catalogue.get(atom.path).element, start)
+            else self._kept_by(atom.path, self._catalogue.get(atom.path).element)
         )
+
+    def _kept_by(self, path: str, result: str) -> Value:
+        """Return what the members of an object of the host give that no list names: one object, and what it holds."""
+        value = self._host_objects.materialize(result, 0, None, f"{path}.*")
+        for made in value:
+            if isinstance(made, HeapObject) and path in _KEEPERS:
+                self._store.put(self._patches, f"{path}.*", V_UNDEFINED)
+                made.readers[self._dataflow.reader] = None
+                value |= made.elements
+        return value
 
     def relabelled(self, value: Value) -> Value:
         """Return ``Function`` under the label of a chain that reads ``constructor`` twice."""
