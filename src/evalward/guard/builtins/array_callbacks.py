@@ -15,7 +15,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import join
+from evalward.guard.domain.values import join, widened
 from evalward.guard.interpret.conversion.operators import truthiness
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 from evalward.guard.builtins.arrays import elements, flattened, make
 
 _MAX_UNROLLED = 64
+_MAX_PRECISE = 4  # rounds after which constants are no longer told apart
 
 
 def each(
@@ -106,13 +107,22 @@ def _reduce(machine: Machine, call: Call) -> Value:
             total = machine.call(function, V_UNDEFINED, args, call.span)
         return total
     total = join(call.arg(1) if has_initial else joined, call.rest)
-    for _ in range(4):
-        made = machine.call(function, V_UNDEFINED, (total, joined, V_ANY_NUMBER, call.this), call.span)
+    return accumulated(machine, call, total, (joined, V_ANY_NUMBER, call.this))
+
+
+def accumulated(machine: Machine, call: Call, total: Value, others: tuple[Value, ...]) -> Value:
+    """Return what a reducer may make of a total in any number of rounds; each gets the total first."""
+    rounds = 0
+    while True:
+        made = machine.call(call.arg(0), V_UNDEFINED, (total, *others), call.span)
+        rounds += 1
         wider = join(total, made)
+        if rounds > _MAX_PRECISE:
+            wider = widened(wider, force=True)
         if wider == total:
-            break
+            return total
         total = wider
-    return total
+        machine.spend(len(total))
 
 
 def _from(machine: Machine, call: Call) -> Value:

@@ -45,17 +45,25 @@ def make(
 
 
 def elements(machine: Machine, value: Value, call: Call) -> Value:
-    """Return the join of an array-like's elements."""
+    """Return the join of an array-like's elements: what Get gives for any index (ECMA-262 §7.3.2)."""
     result = machine.iterate(value, None, call.span)
     for atom in value:
-        if isinstance(atom, HeapObject) and atom.kind in {"object", "proxy"}:
+        if not isinstance(atom, HeapObject):
+            continue
+        if atom.kind in {"object", "proxy"}:
             result = join(result, atom.everything())
+        if atom.kind not in {"array", "arguments"} or atom.prototype or atom.getters:
+            result = join(result, machine.get_element(atom, call.span.start))
     return result
 
 
 def flattened(machine: Machine, value: Value, call: Call) -> Value:
     """Return the elements of the arrays in a value."""
-    arrays = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "array")
+    arrays = frozenset(
+        atom
+        for atom in value
+        if isinstance(atom, HeapObject) and (atom.kind in {"array", "proxy"} or atom.prototype)
+    )
     return elements(machine, arrays, call) if arrays else BOTTOM
 
 
@@ -74,8 +82,10 @@ def _flat(machine: Machine, call: Call) -> Value:
         if flat is not None:
             return make(machine, call, flat, BOTTOM)
     joined = elements(machine, call.this, call)
-    for _ in range(8):
-        joined = join(joined, flattened(machine, joined, call))
+    deeper = join(joined, flattened(machine, joined, call))
+    while deeper != joined:  # an array is flattened once, so this ends
+        joined, fresh = deeper, deeper - joined
+        deeper = join(joined, flattened(machine, fresh, call))
     return make(machine, call, None, joined)
 
 

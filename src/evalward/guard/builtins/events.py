@@ -68,9 +68,13 @@ def _event(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             for source in call.arg(1):
                 if isinstance(source, HeapObject):
-                    machine.observe(source)
-                    for name, value in source.properties.items():
-                        machine.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
+                    for name in machine.inherited_names(source):
+                        value = machine.get(of(source), name, call.span)
+                        if name != "constructor":
+                            machine.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
+                    if source.elements or source.kind == "proxy":
+                        machine.extend(atom)
+                        machine.put_element(atom, source.everything() - V_GLOBAL)
     return made
 
 

@@ -134,6 +134,8 @@ def reachable(machine: Machine, value: Value) -> Value:
         machine.observe(target)
         machine.spend()
         inside = target.everything()
+        if target.prototype:  # a hole of an array reads them
+            inside = join(inside, machine.get_element(target, target.start))
         result = join(result, inside)
         for atom in inside:
             if isinstance(atom, HeapObject) and atom not in seen:
@@ -142,8 +144,9 @@ def reachable(machine: Machine, value: Value) -> Value:
     return result
 
 
-def convert_all(machine: Machine, inside: Value, call: Call) -> None:
-    """Call every ``toJSON`` that the payload defines, also in the results."""
+def convert_all(machine: Machine, inside: Value, call: Call) -> Value:
+    """Call every ``toJSON`` that the payload defines, also in the results; return what they and accessors give."""
+    made: Value = BOTTOM
     seen: set[HeapObject] = set()
     pending = [atom for atom in inside if isinstance(atom, HeapObject)]
     while pending:
@@ -152,13 +155,16 @@ def convert_all(machine: Machine, inside: Value, call: Call) -> None:
             continue
         seen.add(atom)
         for getter in list(atom.getters.values()):
-            given = machine.call(getter, of(atom), (), call.span)
-            pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
+            given = reachable(machine, machine.call(getter, of(atom), (), call.span))
+            made = join(made, given)
+            pending.extend(a for a in given if isinstance(a, HeapObject))
         convert = machine.get_method(atom, "toJSON")
         if convert:
             machine.use(convert, Flow.CALLBACK, call.span)
-            given = machine.call(convert, of(atom), (V_ANY_STRING,), call.span)
-            pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
+            given = reachable(machine, machine.call(convert, of(atom), (V_ANY_STRING,), call.span))
+            made = join(made, given)
+            pending.extend(a for a in given if isinstance(a, HeapObject))
+    return made
 
 
 def _json_stringify(machine: Machine, call: Call) -> Value:
@@ -172,7 +178,7 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
         for _ in range(_MAX_ROUNDS):  # results of the replacer are visited too
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
             result = machine.call(functions, join(holders, of(wrapper)), (V_ANY_STRING, inside), call.span)
-            convert_all(machine, inside, call)
+            result = join(result, convert_all(machine, inside, call))
             wider = reachable(machine, join(inside, result))
             if wider <= inside:
                 break

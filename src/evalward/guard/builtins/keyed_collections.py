@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.builtins.array_callbacks import accumulated
 from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_ANY_NUMBER, V_UNDEFINED, V_UNKNOWN, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import ENTRY_KEYS, RETURNED
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -116,7 +118,8 @@ def _iterator_from(machine: Machine, call: Call) -> Value:
                 machine.use(method, Flow.CALLBACK, call.span)
                 step = machine.call(method, of(atom), (), call.span)
                 given = join(given, machine.get(step, "value", call.span))
-    return _listed(machine, call, given)
+    # What inherits from `Iterator.prototype` is given back as it is.
+    return join(_listed(machine, call, given), objects_of(call.arg(0)))
 
 
 def _entries(machine: Machine, call: Call) -> Value:
@@ -156,12 +159,8 @@ def _iterator_callback(result: Value | None) -> Transfer:
         value = contents(machine, call.this)
         machine.use(call.arg(0), Flow.CALLBACK, call.span)
         if call.path.endswith("reduce"):
-            value = join(value, call.arg(1) if len(call.args) > 1 else BOTTOM)
-            made = machine.call(call.arg(0), V_UNDEFINED, (value, value), call.span)
-            return join(
-                value,
-                machine.call(call.arg(0), V_UNDEFINED, (join(value, made), value), call.span),
-            )
+            total = join(call.arg(1) if len(call.args) > 1 else value, call.rest)
+            return accumulated(machine, call, total, (value, V_ANY_NUMBER))
         made = machine.call(call.arg(0), V_UNDEFINED, (value, V_ANY_NUMBER), call.span)
         if result is not None:
             return result
@@ -180,9 +179,18 @@ def _members(machine: Machine, call: Call) -> Value:
     given = call.arg(0)
     held = frozenset(a for a in given if isinstance(a, HeapObject) and a.kind in {"set", "map"})
     result = join(own, join(contents(machine, held), keys(machine, held)))
-    for name, args in (("has", (own,)), ("keys", ())):
-        for atom in given - held:
-            made = machine.call(machine.get(of(atom), name, call.span), of(atom), args, call.span)
+    for name, args in (("size", ()), ("has", (own,)), ("keys", ())):
+        for atom in given:
+            # A set has them from its prototype, unless the payload puts others on it.
+            method = (
+                machine.get_method(atom, name)
+                if isinstance(atom, HeapObject) and atom in held
+                else machine.get(of(atom), name, call.span)
+            )
+            if name == "size":
+                machine.use_conversions(method, call.span)
+                continue
+            made = machine.call(method, of(atom), args, call.span)
             if name == "keys":
                 step = machine.call(machine.get(made, "next", call.span), made, (), call.span)
                 result = join(result, machine.get(step, "value", call.span))

@@ -30,6 +30,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
@@ -215,7 +216,8 @@ def _regexp(machine: Machine, call: Call) -> Value:
     flags = V_ANY_STRING if source == V_ANY_STRING else of("")
     options = call.arg(1) - V_UNDEFINED
     machine.put(made, "flags", machine.to_string(options, call.span) if options else flags)
-    return of(made)
+    # `RegExp(pattern)` without `new` gives back a pattern (ECMA-262 §22.2.4.1).
+    return of(made) if call.constructing else join(of(made), objects_of(call.arg(0)))
 
 
 def _exec(machine: Machine, call: Call) -> Value:

@@ -19,6 +19,7 @@ from evalward.guard.domain.atoms import (
     V_ANY_STRING,
     V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Primitive,
     Value,
@@ -27,7 +28,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import ENTRY_KEYS
+from evalward.guard.domain.slots import ENTRY_KEYS, PRIVATE_PREFIX
 from evalward.guard.domain.texts import part_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
@@ -90,8 +91,9 @@ def _assign(machine: Machine, call: Call) -> Value:
             machine.copy_data_properties(atom, sources, call.span)
         elif isinstance(atom, HeapObject):
             machine.copy_data_properties(atom, sources, call.span)
-            for source in sources:
-                _call_setters(machine, atom, source, call)
+            if atom.setters or atom.prototype:
+                for source in sources:
+                    _call_setters(machine, atom, source, call)
         else:
             for source in sources:
                 if isinstance(source, HeapObject):
@@ -107,13 +109,23 @@ def _assign(machine: Machine, call: Call) -> Value:
 
 
 def _call_setters(machine: Machine, target: HeapObject, source: object, call: Call) -> None:
-    if isinstance(source, HeapObject):
-        for name, setter in target.setters.items():
-            if name in source.properties:
-                machine.call(setter, of(target), (source.properties[name],), call.span)
-        if any(type(atom) is Known for atom in target.prototype):
-            for name, value in source.properties.items():
-                machine.judge_inherited_setter(target, name, value, call.span)
+    """Call the setters that a copy writes through, own and inherited ones (Set, ECMA-262 §20.1.2.1)."""
+    if not isinstance(source, HeapObject):
+        if type(source) is not Primitive and type(source) is not str:
+            machine.set_computed(of(target), V_ANY_STRING, V_TAINTED_DATA, call.span)
+        return
+    machine.observe(source)
+    named = [(name, value) for name, value in source.properties.items() if name[:3] != PRIVATE_PREFIX]
+    named += [(str(index), item) for index, item in enumerate(source.items)]
+    named += [(name, machine.get(of(source), name, call.span)) for name in source.getters]
+    for name, value in named:
+        if name in target.setters:
+            machine.call(target.setters[name], of(target), (value,), call.span)
+        else:
+            machine.judge_inherited_setter(target, name, value, call.span)
+    if source.elements or source.escaped:
+        rest = join(source.elements, V_UNKNOWN if source.escaped else BOTTOM)
+        machine.call_inherited(target, target, rest, call.span)
 
 
 def contents(machine: Machine, value: Value, call: Call) -> Value:
@@ -241,7 +253,12 @@ def _error(machine: Machine, call: Call) -> Value:
     for atom in made:
         if isinstance(atom, HeapObject):
             machine.put(atom, "cause", join(machine.get(options, "cause", call.span), V_UNDEFINED))
-            machine.put(atom, "errors", call.arg(0))
+            errors = frozenset(a for a in call.arg(0) if type(a) is not Primitive and type(a) is not str)
+            if errors:
+                listed = machine.allocate("array", call.span.start, "errors")
+                machine.inexact(listed)
+                machine.put_element(listed, machine.iterate(errors, None, call.span))
+                machine.put(atom, "errors", of(listed))
     message = machine.to_string(call.arg(0) - V_UNDEFINED, call.span)
     if UNDEFINED in call.arg(0):
         message = join(message, of(""))

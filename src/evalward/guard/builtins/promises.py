@@ -18,6 +18,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -92,7 +93,8 @@ def _from_async(machine: Machine, call: Call) -> Value:
 
 
 def _resolve(machine: Machine, call: Call) -> Value:
-    return settled(machine, call, call.arg(0))
+    same = frozenset(a for a in objects_of(call.arg(0)) if a.kind == "promise" or a.prototype)
+    return join(settled(machine, call, call.arg(0)), same)  # a promise is given back as it is
 
 
 def _reject(machine: Machine, call: Call) -> Value:

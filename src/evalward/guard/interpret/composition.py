@@ -53,6 +53,7 @@ from evalward.guard.interpret.objects.page_sinks import PageSinks
 from evalward.guard.interpret.objects.properties import Properties
 from evalward.guard.interpret.objects.prototypes import Prototypes
 from evalward.guard.interpret.objects.setters import Setters
+from evalward.guard.interpret.objects.super_reads import SuperReads
 from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
 from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
 from evalward.guard.interpret.objects.writes import Writes
@@ -92,7 +93,7 @@ class Composition:
         catalogued = Catalogued(state, held, host_objects, denied_reads)
         unknown_owners = UnknownOwners(state, held, host_objects, catalogued)
         properties = Properties(state, prototypes, catalogued, unknown_owners, self)
-        elements = Elements(dataflow, held, catalogued, unknown_owners)
+        elements = Elements(dataflow, held, catalogued, unknown_owners, self)
         unknown_keys = UnknownKeys(
             state, judgement, held, host_objects, property_keys, properties, elements, self
         )
@@ -131,6 +132,7 @@ class Composition:
         variables = Variables(state, judgement, host_objects, prototypes, catalogued, writes, ordinary_calls)
         decoded_calls = DecodedCalls(state, judgement, iteration, calls, transfers, self)
         limited_reads = LimitedReads(state, method_lookup, properties)
+        super_reads = SuperReads(state, property_keys, properties, elements, listed_keys, self)
         members = Members(
             state,
             judgement,
@@ -141,6 +143,7 @@ class Composition:
             listed_keys,
             writes,
             limited_reads,
+            super_reads,
         )
         unknown_callbacks = UnknownCallbacks(state, judgement, elements, iteration, calls)
         call_operations = CallOperations(
@@ -156,6 +159,7 @@ class Composition:
             constructions,
             decoded_calls,
             limited_reads,
+            super_reads,
         )
         module_operations = ModuleOperations(findings)
         makers = Makers(
@@ -263,6 +267,8 @@ class Composition:
         self.set_computed = writes.set_computed
         self.define_own_property = definitions.define_own_property
         self.judge_inherited_setter = setters.judge_inherited_setter
+        self.call_inherited = setters.call_inherited
+        self.inherited_names = prototypes.inherited_names
         self.get_prototype_of = prototypes.get_prototype_of
         self.call_trap = properties.call_trap
         self.ask_names = denied_reads.ask_names

@@ -143,7 +143,15 @@ class Properties(Protocol):
         ...
 
     def judge_inherited_setter(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
-        """Judge a write of a property that an object of the host has from its built-in prototype."""
+        """Judge a write of a property that an object inherits: call its setter, or judge the sink that it is."""
+        ...
+
+    def call_inherited(self, target: HeapObject, this: Atom, value: Value, span: Span) -> None:
+        """Call every setter of an object and of its prototypes: a key that is not known may name any."""
+        ...
+
+    def inherited_names(self, target: HeapObject) -> list[str]:
+        """Return the names of an object's properties and accessors, and of those of its prototypes."""
         ...
 
     def get_prototype_of(self, atom: Atom) -> Value:

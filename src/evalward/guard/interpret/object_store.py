@@ -287,7 +287,7 @@ class ObjectStore:
         if (
             isinstance(atom, HeapObject)
             and atom.kind == "array"
-            and not atom.escaped
+            and not (atom.escaped or atom.getters or atom.prototype)
             and SYMBOL_ITERATOR not in atom.properties
         ):
             atom.readers[self._dataflow.reader] = None

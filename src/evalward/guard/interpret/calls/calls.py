@@ -30,8 +30,10 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
+from evalward.guard.interpret.calls.bound_functions import unbound
 from evalward.guard.interpret.calls.conditions import UNMODELLED_CLASSES
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
@@ -102,10 +104,8 @@ class Calls:
         dataflow.steps += 1 + len(callee) + len(args)
         if dataflow.steps > dataflow.budget:
             dataflow.spend(0)
-        if dataflow.depth > MAX_DEPTH:
-            for value in (callee, *args, rest):
-                self._judgement.leak(value, Flow.ARGUMENT, span)
-            return V_UNKNOWN
+        if dataflow.depth > MAX_DEPTH:  # what the call would give and do is not known
+            raise AnalysisLimitError(dataflow.budget)
         dataflow.depth += 1
         result: Value = BOTTOM
         try:
@@ -233,9 +233,8 @@ class Calls:
     ) -> Value:
         dataflow = self._dataflow
         if target.bound is not None:
-            function, bound = target.bound
-            target.readers[dataflow.reader] = None
-            return self.call(function, bound[0] or this, (*bound[1:], *args), span, rest)
+            function, bound_this, given, rest = unbound(dataflow, target, args, rest)
+            return self.call(function, bound_this or this, given, span, rest)
         if target.kind in {"resolver", "rejecter"}:
             for value in (*args[:1], rest):
                 self._iteration.resolve_promise(target, value, span)

@@ -17,10 +17,11 @@ from evalward.guard.interpret.atom_order import objects_of
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.recursion import Recursion
@@ -76,6 +77,20 @@ _READ_ELEMENTS = frozenset(
     {"Array.from", "Array.fromAsync", "Array.prototype.concat", "Function.prototype.apply"}
     | {"Reflect.apply", "Reflect.construct"}
 )
+# Methods that algorithms call on what they get.
+_PROTOCOLS = (
+    *(
+        "@@iterator",
+        "@@asyncIterator",
+        "@@species",
+        "@@match",
+        "@@matchAll",
+        "@@replace",
+        "@@search",
+        "@@split",
+    ),
+    *("next", "return", "then", "has", "keys", "get", "exec", "join", "toString", "valueOf", "toJSON"),
+)
 # Built-in classes that the catalogue does not list, for their methods are not modelled.
 UNMODELLED_CLASSES = frozenset({"SuppressedError", "DisposableStack", "AsyncDisposableStack"})
 # Functions newer than the models.
@@ -118,6 +133,7 @@ class Conditions:
         self, state: RunState, judgement: Judgement, method_lookup: MethodLookup, machine: Recursion
     ) -> None:
         self._dataflow = state.dataflow
+        self._store = state.store
         self._patches = state.store.patches
         self._findings = state.findings
         self._judgement = judgement
@@ -158,7 +174,7 @@ class Conditions:
         return path in _THROUGH_TRAPS or path in _WRITE_THROUGH
 
     def outside(self, call: Call) -> Value:
-        """Hand over all that the call got, after the members that it reads; it may give back its receiver."""
+        """Hand over all that the call got, after the members that it reads; it may give back any of what it reaches."""
         self._findings.outside = True
         receiver = frozenset(atom for atom in call.this if type(atom) is not Known or atom.label is not None)
         owner, _, _ = call.path.rpartition(".prototype.")
@@ -169,10 +185,39 @@ class Conditions:
                 self._judgement.leak(given, Flow.RETURN, call.span)
         for value in (receiver, *call.args, call.rest):
             self._judgement.leak(value, Flow.ARGUMENT, call.span)
-        made = join(V_UNKNOWN, objects_of(receiver))
+        reached = self._reached((receiver, *call.args, call.rest), call.span)
         if call.path in _MAKERS:
-            made = join(made, self._machine.construct(objects_of(receiver), (V_UNKNOWN,), call.span))
-        return made
+            reached = join(reached, self._machine.construct(objects_of(receiver), (V_UNKNOWN,), call.span))
+        if not reached or call.path not in _UNMODELLED:
+            return join(V_UNKNOWN, reached)
+        # What the result is, is not known either: whatever is read from it or called on it gives any of that, or it.
+        made = self._store.allocate("native", call.span.start, "outside")
+        self._store.extend(made)
+        self._store.put_element(made, join(reached, of(made)))
+        return join(V_UNKNOWN, join(reached, of(made)))
+
+    def _reached(self, given: Sequence[Value], span: Span) -> Value:
+        """Return all that an algorithm may read from what it got: members, inherited ones, and what protocols give."""
+        result: Value = BOTTOM
+        pending = sorted(objects_of(frozenset().union(*given)), key=lambda each: each.serial)
+        seen = set(pending)
+        while pending:
+            target = pending.pop()
+            self._dataflow.spend()
+            target.readers[self._dataflow.reader] = None
+            found = join(of(target), target.everything())
+            for getter in list(target.getters.values()):
+                found = join(found, self._machine.call(getter, of(target), (), span))
+            for name in _PROTOCOLS:
+                method = self._method_lookup.get_method(target, name)
+                if method:
+                    made = self._machine.call(method, of(target), (V_UNKNOWN,), span, V_UNKNOWN)
+                    found = join(found, made)
+            result = join(result, found)
+            fresh = objects_of(found | target.prototype) - seen
+            seen |= fresh
+            pending.extend(sorted(fresh, key=lambda each: each.serial))
+        return result
 
     def _is_ordinary(self, target: HeapObject, owner: str, path: str) -> bool:
         target.readers[self._dataflow.reader] = None

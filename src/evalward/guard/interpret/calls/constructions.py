@@ -14,7 +14,6 @@ from evalward.guard.domain.atoms import (
     UNKNOWN,
     UNKNOWN_CONSTRUCTOR,
     UNKNOWN_NESTED_DATA,
-    V_UNKNOWN,
     Host,
     Known,
     Primitive,
@@ -28,6 +27,7 @@ from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order
+from evalward.guard.interpret.calls.bound_functions import unbound
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -80,10 +80,8 @@ class Constructions:
 
     def construct(self, callee: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM) -> Value:
         """Return the result of ``new`` (ECMA-262 §7.3.14)."""
-        if self._dataflow.depth > MAX_DEPTH:
-            for value in (callee, *args, rest):
-                self._judgement.leak(value, Flow.ARGUMENT, span)
-            return V_UNKNOWN
+        if self._dataflow.depth > MAX_DEPTH:  # what the constructor would make and do is not known
+            raise AnalysisLimitError(self._dataflow.budget)
         self._dataflow.depth += 1
         try:
             return self._construct_each(callee, args, span, rest)
@@ -112,9 +110,8 @@ class Constructions:
 
     def _construct_object(self, target: HeapObject, args: Sequence[Value], rest: Value, span: Span) -> Value:
         if target.bound is not None:
-            function, bound = target.bound
-            target.readers[self._dataflow.reader] = None
-            return self.construct(function, (*bound[1:], *args), span, rest)
+            function, _, given, rest = unbound(self._dataflow, target, args, rest)
+            return self.construct(function, given, span, rest)
         if target.kind == "proxy":
             return self._calls.call_proxy(target, BOTTOM, args, rest, span, "construct")
         if target.kind == "class":

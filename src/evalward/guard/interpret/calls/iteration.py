@@ -231,9 +231,17 @@ class Iteration:
                 self._store.put_element(pair, V_UNKNOWN)
                 self._store.inexact(pair)
             return of(pair)
-        if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
+        inherits = bool(atom.prototype or atom.getters)
+        if (
+            atom.kind in {"array", "arguments"}
+            and index is not None
+            and atom.exact
+            and not (atom.escaped or inherits)
+        ):
             return (atom.items[index] if index < len(atom.items) else BOTTOM) or V_UNDEFINED
         contents = atom.contents()
+        if inherits:  # an array's iterator reads its elements by their indices
+            contents = join(contents, self._elements.get_inherited(atom, span.start))
         if atom.kind in {"generator", "iterator"} or self._is_iterator(atom):
             contents = join(contents, self._next_of(atom, span))
         return join(contents, V_UNKNOWN) if atom.escaped else contents or V_UNDEFINED

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.objects.super_reads import SuperReads
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.run_state import RunState
 
@@ -65,6 +66,7 @@ class CallOperations:
         constructions: Constructions,
         decoded_calls: DecodedCalls,
         limited_reads: LimitedReads,
+        super_reads: SuperReads,
     ) -> None:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
@@ -84,6 +86,7 @@ class CallOperations:
         self._constructions = constructions
         self._decoded_calls = decoded_calls
         self._limited_reads = limited_reads
+        self._super_reads = super_reads
 
     def _arguments_of(self, registers: tuple[int, ...], span: Span) -> tuple[list[Value], Value]:
         """Return the values of call arguments, and the join of those whose position is unknown."""
@@ -120,18 +123,24 @@ class CallOperations:
         if self._lowered.classes and not (len(owner) == 1 and type(next(iter(owner))) is HeapObject):
             self._limited_reads.take_method(owner, of(key) if type(key) is str else self._values[key])
         twice = owner_register in self._limited_reads.constructors
-        super_unit = self._lowered.supers.get(owner_register)
         if type(key) is int:
             self._judge_dynamic_call(owner, self._values[key], (*args, rest), span)
-        elif len(owner) == 1 and key != "constructor" and super_unit is None and not twice:
+        elif (
+            len(owner) == 1
+            and key != "constructor"
+            and owner_register not in self._lowered.supers
+            and not twice
+        ):
             (atom,) = owner
             if type(atom) in _DEFINITE:
                 return self._calls.call(self._properties.get(owner, key, span), owner, args, span, rest)
         result: Value = BOTTOM
         asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self._values[key])
-        for atom in in_order(owner):
+        if owner_register in self._lowered.supers:
+            function, this = self._super_reads.get(owner_register, key, span)
+            result = self._calls.call(function, this, args, span, rest)
+        for atom in in_order(owner) if owner_register not in self._lowered.supers else ():
             one = of(atom)
-            this = one if super_unit is None else self._dataflow.read(self._dataflow.units[super_unit].this)
             if (key in _ITERATIONS or (key in REDUCING and args and objects_of(args[0]))) and (
                 atom is TAINTED_DATA or (not self._strict and (atom is UNKNOWN or type(atom) is Host))
             ):
@@ -147,7 +156,7 @@ class CallOperations:
             )
             if twice and asks_constructor:
                 function = self._catalogued.relabelled(function)
-            result = join(result, self._calls.call(function, this, args, span, rest))
+            result = join(result, self._calls.call(function, one, args, span, rest))
             if key in _SETTLING and (atom is UNKNOWN or atom is TAINTED_DATA or type(atom) is Host):
                 result = join(result, self._unknown_callbacks.settle(args, span))
         if type(key) is int and not SPELLS_ANY_NAME.isdisjoint(self._values[key]):
@@ -199,7 +208,9 @@ class CallOperations:
         _, _, (callee, key), (strings, raw), registers, span = instruction
         value = self._values[callee]
         this = V_UNDEFINED
-        if key is not None:
+        if key is not None and callee in self._lowered.supers:
+            value, this = self._super_reads.get(callee, key, span)
+        elif key is not None:
             this = value
             value = (
                 self._properties.get(this, key, span)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, V_UNKNOWN, Known, Value, of
+from evalward.guard.domain.atoms import V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.objects.super_reads import SuperReads
     from evalward.guard.interpret.objects.writes import Writes
     from evalward.guard.interpret.run_state import RunState
 
@@ -38,6 +38,7 @@ class Members:
         listed_keys: ListedKeys,
         writes: Writes,
         limited_reads: LimitedReads,
+        super_reads: SuperReads,
     ) -> None:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
@@ -54,17 +55,14 @@ class Members:
         self._listed_keys = listed_keys
         self._writes = writes
         self._limited_reads = limited_reads
+        self._super_reads = super_reads
 
     def op_get(self, instruction: Instruction) -> Value:
         owner, key = self._values[instruction[2]], instruction[3]
         if self._lowered.classes and not (len(owner) == 1 and type(next(iter(owner))) is HeapObject):
             self._limited_reads.take_method(owner, of(key) if type(key) is str else self._values[key])
-        super_unit = self._lowered.supers.get(instruction[2])
-        if super_unit is not None and type(key) is str:
-            this, result = self._dataflow.read(self._dataflow.units[super_unit].this), BOTTOM
-            for atom in owner:
-                result = join(result, self._properties.get_from(atom, key, this, instruction[5]))
-            return result or V_UNDEFINED
+        if instruction[2] in self._lowered.supers:
+            return self._super_reads.get(instruction[2], key, instruction[5])[0]
         if key == "constructor":
             if instruction[4] is None:
                 made = self._properties.get(owner, key, instruction[5])

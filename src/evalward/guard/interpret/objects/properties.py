@@ -265,7 +265,10 @@ class Properties:
                 result = join(result, target.elements)
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits
                     result = join(result, target.items[int(name)] if target.exact else target.contents())
-                return (join(result, V_UNDEFINED) if not target.exact else result or V_UNDEFINED), True
+                if target.prototype and not result:
+                    return BOTTOM, False  # a hole, which reads the prototype
+                result = join(result, V_UNDEFINED) if not target.exact else result or V_UNDEFINED
+                return result, not target.prototype
         elif name in target.getters:
             pass  # its own accessor replaces the built-in property of a function or class
         elif name == "name" and target.unit is not None and target.kind == "function":

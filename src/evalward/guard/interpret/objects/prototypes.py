@@ -16,6 +16,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import SYMBOL_PREFIX
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE, PRIMITIVE_PROTOTYPES, PROTOTYPES
 
 if TYPE_CHECKING:
@@ -43,6 +44,20 @@ class Prototypes:
             made.properties["constructor"] = of(function)
             made.holds(BOTTOM, of(function), named=True)
         return made
+
+    def inherited_names(self, target: HeapObject) -> list[str]:
+        """Return the names of an object's properties and accessors, and of those of its prototypes."""
+        names: dict[str, None] = {}
+        pending, seen = [target], {target}
+        for current in pending:
+            self._dataflow.steps += 1
+            current.readers[self._dataflow.reader] = None
+            names.update(dict.fromkeys((*current.properties, *current.getters)))
+            for parent in current.prototype:
+                if isinstance(parent, HeapObject) and parent not in seen:
+                    seen.add(parent)
+                    pending.append(parent)
+        return [name for name in names if name[:2] != SYMBOL_PREFIX]
 
     def get_prototype_of(self, atom: Atom) -> Value:
         """Return ``Object.getPrototypeOf`` of an atom (ECMA-262 §10.1.1)."""

@@ -9,7 +9,6 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     ANY_STRING,
-    BOTTOM,
     DECODED_STRING,
     HOST_HELD_TEXT,
     OPAQUE_HOST_MEMBER,
@@ -31,8 +30,6 @@ from evalward.guard.domain.slots import (
     ADDED_NAMES,
     MAY_SELECT_CONSTRUCTOR,
     PRIVATE_PREFIX,
-    PROXY_HANDLER,
-    PROXY_TARGET,
     SYMBOL_SPECIES,
 )
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
@@ -232,37 +229,22 @@ class Writes:
             self._dataflow.spend(len(proxies))
             self.set_computed(wrapped, key, value, span)
         for each in proxies:
-            self._call_set_traps(each, key, value, span)
-
-    def _call_set_traps(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
-        handler = proxy.properties.get(PROXY_HANDLER, frozenset())
-        self._machine.call(
-            self._properties.get(handler, "set", span),
-            handler,
-            (proxy.properties.get(PROXY_TARGET, BOTTOM), key, value, of(proxy)),
-            span,
-        )
-        descriptor = self._store.allocate("object", span.start, "descriptor")
-        self._store.put(descriptor, "value", value)
-        self._properties.call_trap(proxy, "defineProperty", (key, of(descriptor)), span)
+            self._setters.call_traps(each, key, value, each, span)
 
     def set_through_super(self, above: Value, this: Value, key: Value, value: Value, span: Span) -> None:
-        """Write ``super.key``: an inherited setter is called with ``this``, else ``this`` gets the property."""
+        """Write ``super.key``: an inherited setter is called with ``this``, else ``this`` gets the property.
+
+        That is OrdinarySet with ``this`` as the receiver (ECMA-262 §10.1.9.2): an array gets an element, a mapped
+        parameter of ``arguments`` its value, and a proxy calls its traps.
+        """
         resolved = self._property_keys.to_property_key(key, span)
         for atom in this:
-            if not isinstance(atom, HeapObject):
-                self.set_computed(of(atom), key, value, span)
-                continue
-            for name in resolved.names:
-                for parent in above:
+            for parent in above:
+                for name in resolved.names:
                     self._setters.inherited_setter(parent, atom, name, value, span)
-                self._store.put(atom, name, value)
-            if resolved.unknown or resolved.numeric:
-                for parent in above:
-                    if isinstance(parent, HeapObject):
-                        for setter in parent.setters.values():
-                            self._machine.call(setter, of(atom), (value,), span)
-                self.set_dynamic(atom, value, span, numeric=not resolved.unknown)
+                if (resolved.unknown or resolved.numeric) and isinstance(parent, HeapObject):
+                    self._setters.call_inherited(parent, atom, value, span)
+        self.set_computed(this, key, value, span)
 
     def set_dynamic(self, atom: Atom, value: Value, span: Span, *, numeric: bool) -> None:
         if isinstance(atom, HeapObject):
@@ -270,8 +252,8 @@ class Writes:
             self._judgement.change(atom, span)
             if atom.escaped:
                 self._judgement.leak(value, Flow.RETURN, span)
-            for setter in atom.setters.values():
-                self._machine.call(setter, of(atom), (value,), span)
+            if atom.setters or atom.prototype:
+                self._setters.call_inherited(atom, atom, value, span)
             if atom.kind == "proxy":
                 self._set_through_proxy(atom, of(ANY_STRING), value, span)
             if atom.kind == "array":
