@@ -75,9 +75,12 @@ DRIVER_GLOBALS: Final[Mapping[str, str]] = MappingProxyType(
         "webkit": "playwright.browserType",
         "playwright": "playwright",
         "_electron": "playwright.browserType",
+        "puppeteer": "puppeteer",
+        "driver": "selenium.driver",
+        "By": "selenium.by",
     }
 )
-"""The usual names of browser drivers (Playwright, Puppeteer) in Node, with their catalogue paths."""
+"""The usual names of browser drivers (Playwright, Puppeteer, Selenium) in Node, with their catalogue paths."""
 
 
 def similar_kinds(text: str) -> list[str]:

@@ -30,7 +30,7 @@ from evalward.guard.syntax.readings import programs_for
 from evalward.guard.syntax.shapes import Rejection, programs_of
 from evalward.guard.syntax.survey import survey
 from evalward.guard.syntax.wrap import WRAPPERS
-from evalward.guard.target import Profile, Shape
+from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import MAX_FINDINGS, Finding, Verdict, listed
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from evalward.guard.rules import Rules
     from evalward.guard.syntax.program import ParsedProgram
-    from evalward.guard.target import Target
 
 _LIMIT = analysis_limit.LABEL
 _NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -112,7 +111,11 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
         programs = programs_for(payload, sink, limit_bytes=limit_bytes)
     if isinstance(programs, Rejection):
         return _without_tree(case, found, programs)
-    if not found and not _watches_more(rules) and all(is_quiet(each, rules.limits) for each in programs):
+    if (
+        not found
+        and not _watches_more(rules)
+        and all(is_quiet(each, rules.limits, driven=case.target is Target.NODE) for each in programs)
+    ):
         case.keep(programs)
         return case.base
     surveys = _surveys(programs, rules, spans=bool(found))

@@ -47,11 +47,13 @@ _BINDING_KINDS: dict[str, Value] = {
     BindingKind.ELEMENT: of(known("Element")),
 }
 _SINK_KINDS: dict[str, Value] = {"global": V_GLOBAL, "undefined": V_UNDEFINED}
-# How a driver's code takes its page: `async (page) => …` or `async ({ page, context }) => …`.
+# How a driver's code takes its page: `async (page) => …` or `async ({ page, context }) => …`; Selenium's is `driver`.
 _TAKES_A_PAGE = re.compile(
-    rb"\(*(?:async\b)?\s*(?:function\b[^(]*)?\(?\s*(?:page\b|\{[^}]*\b(?:page|context|browser|electronApp)\b)"
+    rb"\(*(?:async\b)?\s*(?:function\b[^(]*)?\(?\s*"
+    rb"(?:(page|driver)\b|\{[^}]*\b(?:page|context|browser|electronApp|driver|puppeteer)\b)"
 )
-_PAGE = of(known("playwright.page"), known("playwright.fixtures"))
+_FIXTURES = of(known("playwright.page.destructured"), known("playwright.fixtures"))
+_TAKEN = {b"page": of(known("playwright.page")), b"driver": of(known("selenium.driver"))}
 _SWITCHED_GROUPS = frozenset({"network", "storage", "navigation", "clipboard"})
 _STEPS_AT_START = 64_000
 _STEPS_PER_BYTE = 1
@@ -144,7 +146,7 @@ def resolve(
     switched &= _SWITCHED_GROUPS
     strict = rules.profile is Profile.STRICT
     for program in programs:
-        loaded = is_loaded(program.source, survey, strict=strict)
+        loaded = is_loaded(program.source, survey, strict=strict, driven=target is Target.NODE)
         if not (loaded or switched):
             continue
         lowered = _lowered(program)
@@ -263,9 +265,10 @@ def _parameter(program: ParsedProgram, target: Target) -> Value:
     if target is Target.MAIN:
         return of(known("electron"))
     first = next((node for node in program.roots if node.kind_id not in COMMENTS), None)
-    if target is Target.NODE and first is not None and _TAKES_A_PAGE.match(program.source, first.start_byte):
-        return _PAGE
-    return V_TAINTED_DATA
+    if target is not Target.NODE or first is None:
+        return V_TAINTED_DATA
+    taken = _TAKES_A_PAGE.match(program.source, first.start_byte)
+    return V_TAINTED_DATA if taken is None else _TAKEN.get(taken[1], _FIXTURES)
 
 
 def _finding(use: Use, payload: bytes, offset: int) -> Finding:

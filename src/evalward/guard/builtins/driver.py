@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _AS_TEXT = frozenset({"toString", SYMBOL_TO_PRIMITIVE, "valueOf"})
 _ELECTRON_HANDLES = frozenset({"playwright.electronApp.evaluateHandle", "playwright.handle.evaluateHandle"})
+_DRIVERS = ("playwright.", "selenium.")
 _HANDLES = ("evaluateHandle", "waitForFunction")
 _LOCATOR = known("playwright.locator")
 _UNRESOLVED = frozenset({UNKNOWN, UNKNOWN_PLAIN, HOST_HELD_TEXT})
@@ -44,7 +45,7 @@ _TEXTUAL = STRING_UNKNOWNS | {TAINTED_DATA}
 
 
 def _is_page(value: Value) -> bool:
-    return any(type(atom) is Known and atom.path.startswith("playwright.") for atom in value)
+    return any(type(atom) is Known and atom.path.startswith(_DRIVERS) for atom in value)
 
 
 def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None:
@@ -292,6 +293,7 @@ TRANSFER: dict[str, Transfer] = {
         for owner in ("page.addInitScript", "page.evaluateOnNewDocument", "context.addInitScript")
     },
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
+    **{f"selenium.driver.{name}": _evaluate for name in ("executeScript", "executeAsyncScript")},
     **{
         f"playwright.{owner}.{name}": _expose
         for owner in ("page", "context")

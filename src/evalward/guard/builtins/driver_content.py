@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.builtins.driver_files import judge_address
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
@@ -68,6 +69,7 @@ def _go(machine: Machine, call: Call) -> Value:
         for text in _constants(machine.held() | machine.told())
     ):
         _report(machine, call, "the URL may be a script that the payload gave to the page")
+    judge_address(machine, url, call.span)
     return machine.materialize("promise:unknown", call.span.start)
 
 
@@ -158,6 +160,8 @@ def _may_run(body: str) -> bool:
 TRANSFER: dict[str, Transfer] = {
     "playwright.page.setContent": _set_content,
     "playwright.page.goto": _go,
+    "selenium.driver.get": _go,
+    "selenium.navigation.to": _go,
     "playwright.page.route": _route,
     "playwright.context.route": _route,
     "playwright.route.fulfill": _fulfill,

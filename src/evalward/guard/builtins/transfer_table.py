@@ -18,6 +18,9 @@ from evalward.guard.builtins import (
     document,
     driver,
     driver_content,
+    driver_files,
+    driver_options,
+    driver_searches,
     electron_apis,
     encodings,
     events,
@@ -66,5 +69,8 @@ TRANSFER: dict[str, Transfer] = {
     **urls.TRANSFER,
     **driver.TRANSFER,
     **driver_content.TRANSFER,
+    **driver_files.TRANSFER,
+    **driver_options.TRANSFER,
+    **driver_searches.TRANSFER,
     **electron_apis.TRANSFER,
 }

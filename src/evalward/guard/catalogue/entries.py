@@ -30,7 +30,7 @@ from typing import Any
 
 from evalward.guard.catalogue.denied_data import DeniedData
 
-ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright")
+ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright", "selenium")
 
 
 _PAGE_METHODS = (
@@ -63,6 +63,16 @@ _EVALUATING_METHODS = (
     "sendAndGetDevToolsCommand",
     "executeCdpCommand",
     "globalEval",
+    "installExtension",
+    "installAddon",
+    "registerCustomQueryHandler",
+    "pinScript",
+    "getBidi",
+    "getExecutor",
+    "callFunctionInRealm",
+    "callFunctionInBrowsingContext",
+    "evaluateFunctionInRealm",
+    "evaluateFunctionInBrowsingContext",
 )
 _PERHAPS_OF_PAGES = (
     "createElement",
@@ -78,6 +88,15 @@ _PERHAPS_OF_PAGES = (
     ),
     "Worker",
     "SharedWorker",
+)
+_CHOOSING_METHODS = ("setInputFiles", "uploadFile", "setFiles")
+# Methods of Selenium that a locator is given, which may be a script: `{ js: … }`.
+_LOCATING_METHODS = (
+    "findElement",
+    "findElements",
+    "elementLocated",
+    "elementsLocated",
+    "ableToSwitchToFrame",
 )
 # Methods of page libraries (jQuery's manipulation) that make elements from text.
 _MARKUP_METHODS = (
@@ -168,6 +187,16 @@ class Catalogue:
         self.judging |= dict.fromkeys(_MARKUP_METHODS, "unknown.markup")
         self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
         self.judging |= {"fulfill": "playwright.route.fulfill", "respond": "playwright.route.fulfill"}
+        self.judging |= dict.fromkeys(_CHOOSING_METHODS, "playwright.page.setInputFiles")
+        self.judging |= dict.fromkeys(_LOCATING_METHODS, "selenium.driver.findElement")
+        # What a driver's objects have that runs nothing that it is given: their other methods may.
+        self.harmless_of_drivers = frozenset[str]().union(
+            *(_names(documents[name]) for name in ("playwright", "selenium", "surface/drivers"))
+        )
+        # What a test takes apart is its page or its fixtures, which may have any name.
+        self.entries["playwright.page.destructured"] = replace(
+            self.entries["playwright.page"], path="playwright.page.destructured", others="data"
+        )
         self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks
         self.unknown_sinks = {"location": "value", "data": "value", **self.element_sinks}
@@ -238,11 +267,23 @@ class Catalogue:
             self._add(path, {"result": result})
 
 
+def _names(document: str) -> frozenset[str]:
+    """Return the members that tables list as values and methods."""
+    return frozenset(
+        name
+        for table in tomllib.loads(document).values()
+        for kind in ("values", "methods")
+        for result, names in table.get(kind, {}).items()
+        if result != "unknown"
+        for name in names.split()
+    )
+
+
 @cache
 def load_catalogue(switched: frozenset[str] = frozenset()) -> Catalogue:
     """Return the catalogue that ships with the package, and deny what the labels in ``switched`` deny, too."""
     folder = files(__package__)
-    files_read = (*ENVIRONMENTS, "interfaces")
+    files_read = (*ENVIRONMENTS, "interfaces", "surface/drivers")
     catalogue = Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in files_read})
     if switched:
         groups = tomllib.loads((folder / "switched.toml").read_text("utf-8"))

@@ -2,7 +2,9 @@
 
 **What.** `webContents.executeJavaScript`, `page.evaluate` and `addInitScript` with text instead of a function,
 `addScriptTag`, `setContent`, CDP sessions, a driver's private members, which lead to its connection, `ShadowRealm`,
-`vm.*`, Node's inspector and REPL.
+`vm.*`, Node's inspector and REPL. Of Selenium also `By.js`, `{ js: … }`, `script()`, `pinScript`, BiDi and the
+executor; of Puppeteer extensions and query handlers; of any driver a method that no list names, given text or a
+function.
 
 **Why.** The text runs in another realm under another policy, and it was not judged. A guard in front of one sink is
 useless if a payload may reach the next sink.

@@ -35,6 +35,7 @@ from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.screen.mentions import are_harmless
 from evalward.guard.sinks import sinks
 from evalward.guard.syntax.tokens import RESERVED_NAMES
+from evalward.guard.target import Target
 
 if TYPE_CHECKING:
     from evalward.guard.catalogue import Catalogue
@@ -138,8 +139,32 @@ _MEMBER_WRITE = re.compile(
 )
 
 
-def is_loaded(source: bytes, survey: Survey, *, strict: bool) -> bool:
-    """Whether the resolver must run on a payload."""
+# A driver's objects wake by their names where a member is read that neither their API nor ECMA-262 has.
+_DRIVER_NAMES = frozenset(name.encode() for name in USUAL_BINDINGS[Target.NODE] if name != "arg")
+_MEMBER = re.compile(
+    rb"\.\s*([A-Za-z_$][\w$]*)|\[\s*['\"`]([\w$]+)"
+    rb"|((?:const|let|var)\s*\{|\(\s*\{[^}]*\}\s*=(?![=>]))"
+)
+
+
+def _familiar(catalogue: Catalogue) -> frozenset[bytes]:
+    """Return the members that run nothing: of drivers, and of the objects of ECMA-262."""
+    standard = {name for path, name in catalogue.standard if path != "globalThis"}
+    return frozenset(name.encode() for name in catalogue.harmless_of_drivers | standard | {"length", ""})
+
+
+_FAMILIAR = _familiar(load_catalogue())
+
+
+def _asks_driver(source: bytes, present: frozenset[bytes]) -> bool:
+    """Whether a driver's object may be asked for a member that no list names."""
+    return not present.isdisjoint(_DRIVER_NAMES) and any(
+        taken or (name or quoted) not in _FAMILIAR for name, quoted, taken in _MEMBER.findall(source)
+    )
+
+
+def is_loaded(source: bytes, survey: Survey, *, strict: bool, driven: bool = False) -> bool:
+    """Whether the resolver must run on a payload, which has a driver's objects if it is ``driven``."""
     del strict
     if (
         survey.dynamic_subscript
@@ -150,15 +175,15 @@ def is_loaded(source: bytes, survey: Survey, *, strict: bool) -> bool:
         or survey.escaped_string
     ):
         return True
-    return names_something(source)
+    return names_something(source, driven=driven)
 
 
-def names_something(source: bytes) -> bool:
+def names_something(source: bytes, *, driven: bool = False) -> bool:
     """Whether the words of a text may name a capability, or replace a standard object."""
     present = frozenset(source.translate(_NAMES_ONLY).split())
     if not present.isdisjoint(TRIGGERS) and not are_harmless(source, present & TRIGGERS, present):
         return True
-    if present >= _COPIED_TO_PAGE:
+    if present >= _COPIED_TO_PAGE or (driven and _asks_driver(source, present)):
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
 

@@ -35,6 +35,7 @@ from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.bound_functions import unbound
 from evalward.guard.interpret.calls.conditions import UNMODELLED_CLASSES
+from evalward.guard.interpret.calls.unlisted_methods import judge_unlisted
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 
@@ -177,6 +178,7 @@ class Calls:
     ) -> Value:
         """Call an unknown callee: its arguments escape, and a d of 0 builds a function."""
         self._judgement.use(of(atom), Flow.CALL, span)
+        judge_unlisted(self._catalogue, self._findings, atom, (*args, rest), span)
         if isinstance(atom, Host) and atom.path in UNMODELLED_CLASSES:
             self._findings.outside = True
         texts = wrapped = BOTTOM

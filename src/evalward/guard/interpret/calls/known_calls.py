@@ -75,7 +75,7 @@ _SEARCHING = frozenset(
         "RegExp.prototype.test",
     }
 )
-_HOLDING_DRIVERS = ("playwright.", "electron.")
+_HOLDING_DRIVERS = ("playwright.", "selenium.", "electron.")
 _DRIVERS = (*_HOLDING_DRIVERS, "console.")
 _READING = frozenset(
     f"{owner}.{name}" for owner in ("Object", "Reflect") for name in ("get", "getOwnPropertyDescriptor")

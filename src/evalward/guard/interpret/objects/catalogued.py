@@ -61,6 +61,7 @@ _COMPILER_HELPERS = frozenset(
 
 _KEEPERS = frozenset({"Timeout.prototype"})  # objects that keep the arguments of the call that made them
 _OF_CLASSES = frozenset({"constructor", "prototype"})
+_DRIVERS = ("playwright.", "puppeteer", "selenium.")
 # One entry stands for every interface of the DOM, and for their prototypes, but for writes.
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
 _NAMED: Value = of(TAINTED_DATA, known("Element"))
@@ -230,7 +231,7 @@ class Catalogued:
             or entry.others not in {"deny", "host"}
         ):
             return inherited
-        if atom.path.startswith("playwright.") and name[:1] == "_":
+        if atom.path.startswith(_DRIVERS) and (name[:1] == "_" or name[-1:] == "_"):
             made = known(f"{atom.path}.{name}", nested_evaluation.LABEL)
             self._findings.origin(made, atom, f"`{name}` leads to the driver's connection", span)
             return of(made)

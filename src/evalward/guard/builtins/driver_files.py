@@ -1,0 +1,73 @@
+"""Files that a driver takes from its own machine and hands to a page (Playwright, Puppeteer)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import SPELLS_ANY_NAME, UNDEFINED, V_UNDEFINED, Value, of
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.call import Call
+    from evalward.guard.domain.span import Span
+    from evalward.guard.interpret.machine import Machine, Transfer
+
+_SECRETS: Final = "process.env"
+# The kernel's files: `/proc/self/environ` is `process.env`, `/dev/fd` a way there, and so is a relative path.
+_SYSTEM_FILE: Final = re.compile(r"(?:^|[\\/])(?:proc|dev|sys)(?:[\\/]|$)", re.IGNORECASE)
+_ABSOLUTE: Final = re.compile(r"\s*(?:file:|[\\/]|(?:[^\\/]*[\\/])*\.\.[\\/])", re.IGNORECASE)
+_FILE_URL: Final = re.compile(r"[\s\0-\x1f]*(?:view-source:)?f\s*i\s*l\s*e\s*:", re.IGNORECASE)
+
+
+def is_system_file(path: str) -> bool:
+    """Whether a path or a `file:` URL may lead below `/proc`, `/dev` or `/sys`."""
+    plain = unquote(path)
+    return _ABSOLUTE.match(plain) is not None and _SYSTEM_FILE.search(plain) is not None
+
+
+def judge_file(machine: Machine, path: Value, span: Span) -> None:
+    """Report a file that holds what `process` denies: by its path, or because the payload decodes the path itself."""
+    for text in machine.to_string(path, span) if path else path:
+        if text in SPELLS_ANY_NAME or (type(text) is str and is_system_file(text)):
+            machine.report(_SECRETS, Rank.USED, span, None, "a file that may hold the environment is read")
+
+
+def judge_address(machine: Machine, url: Value, span: Span) -> None:
+    """Report a `file:` URL of such a file, which a page shows."""
+    for text in url:
+        if type(text) is str and _FILE_URL.match(text) and is_system_file(text):
+            machine.report(_SECRETS, Rank.USED, span, None, "a file that may hold the environment is shown")
+
+
+def _take(machine: Machine, call: Call) -> Value:
+    """Choose files for an input: their names, a list of them, or content."""
+    for value in (*call.args, call.rest):
+        for atom in value:
+            if isinstance(atom, HeapObject) and atom.kind == "array":
+                machine.observe(atom)
+                judge_file(machine, atom.everything() - {UNDEFINED}, call.span)
+            elif not isinstance(atom, HeapObject):
+                judge_file(machine, of(atom) - {UNDEFINED}, call.span)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return machine.materialize("promise:undefined", call.span.start) or V_UNDEFINED
+
+
+def _open(machine: Machine, call: Call) -> Value:
+    """Open a page or context: its stored state may be a file, whose parser tells its beginning."""
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            judge_file(machine, machine.get(of(atom), "storageState", call.span) - {UNDEFINED}, call.span)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
+
+
+_CHOOSING: Final = ("page.setInputFiles", "locator.setInputFiles", "locator.uploadFile")
+
+TRANSFER: dict[str, Transfer] = {
+    **{f"playwright.{name}": _take for name in _CHOOSING},
+    **{f"playwright.browser.{name}": _open for name in ("newPage", "newContext")},
+}
