@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.findings import Findings
 
 _DRIVERS = ("playwright.", "puppeteer.", "selenium.")
+_PASSED_ON = frozenset({"emit"})  # to listeners of the payload, which judge what they get
 _NOTHING = frozenset({"undefined", "NaN"})  # initial values of a key
 
 
@@ -28,7 +29,7 @@ def judge_unlisted(
     if not (isinstance(method, Host) and method.path.startswith(_DRIVERS)):
         return
     name = method.path.rpartition(".")[2]
-    if name not in catalogue.harmless_of_drivers | _NOTHING and any(
+    if name not in catalogue.harmless_of_drivers | _NOTHING | _PASSED_ON and any(
         type(atom) is str or atom in SPELLS_ANY_NAME or (isinstance(atom, HeapObject) and atom.callable)
         for value in given
         for atom in value
