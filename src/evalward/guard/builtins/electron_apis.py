@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.constructs import electron, electron_lifecycle
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
+    BOTTOM,
     FALSE,
     SPELLS_ANY_NAME,
     TRUE,
@@ -20,6 +21,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import EMITTED_ARGUMENTS, EVENT_LISTENERS
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -70,7 +72,11 @@ def _listen(machine: Machine, call: Call) -> Value:
         made = _MADE.get(name) if type(name) is str else None
         if made is not None:
             given[1:] = [machine.instance(made, call.span.start)]
-    machine.call(listener, call.this, given, call.span, V_TAINTED_DATA)
+    machine.put(machine.patches, EVENT_LISTENERS, listener)
+    machine.observe(machine.patches)
+    emitted = machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)
+    given = [value | emitted for value in given]
+    machine.call(listener, call.this, given, call.span, V_TAINTED_DATA | emitted)
     return call.this
 
 
@@ -136,17 +142,26 @@ def _may_end(machine: Machine, call: Call) -> bool:
 
 
 def _emit(machine: Machine, call: Call) -> Value:
-    """``app.emit(name)``: runs what the application does at an event, and it may quit at its end."""
+    """``app.emit(name, …)``: runs what the application does at an event, and it may quit at its end.
+
+    The listeners of the payload are given the arguments.
+    """
     if _may_end(machine, call):
         note = "an event of the application's end is emitted"
         machine.report(electron_lifecycle.LABEL, Rank.USED, call.span, None, note)
     machine.leak(call.all(1), Flow.ARGUMENT, call.span)
+    machine.put(machine.patches, EMITTED_ARGUMENTS, call.all(1))
     return V_ANY_BOOLEAN
 
 
 def _listeners(machine: Machine, call: Call) -> Value:
     """``app.listeners(name)``: functions of the application; those of its end are as good as ``app.quit``."""
     made = machine.materialize("array:unknown", call.span.start)
+    machine.observe(machine.patches)
+    own = machine.patches.properties.get(EVENT_LISTENERS, BOTTOM)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            machine.put_element(atom, own)
     if _may_end(machine, call):
         for atom in made:
             if isinstance(atom, HeapObject):
