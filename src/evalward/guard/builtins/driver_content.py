@@ -13,6 +13,7 @@ from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     BOTTOM,
     SPELLS_ANY_NAME,
+    TAINTED_STRING,
     UNDEFINED,
     V_TAINTED_DATA,
     V_UNDEFINED,
@@ -130,7 +131,7 @@ def _judge_answer(machine: Machine, call: Call, answer: HeapObject) -> None:
     if types and all(_NEVER_RUNS.match(each) for each in types):
         return
     text = machine.to_string(body, call.span)
-    if not types or not all(_JSON.match(each) for each in types):
+    if TAINTED_STRING in text or not types or not all(_JSON.match(each) for each in types):
         text = _perhaps_given_back(machine, text)
     if _is_active(text) or any(_may_run(atom) for atom in _constants(text)):
         _report(machine, call, _ACTIVE_CONTENT)
