@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
+    ANY_STRING,
     SPELLS_ANY_NAME,
     TAINTED_STRING,
     V_ANY_BOOLEAN,
@@ -19,8 +20,10 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.named_elements import UNNAMED_ELEMENT
 from evalward.guard.interpret.objects.page_sinks import INJECTION
+from evalward.guard.interpret.unresolved_sinks import ELEMENT
 from evalward.guard.markup import is_active, is_whole
 
 if TYPE_CHECKING:
@@ -98,9 +101,10 @@ def _for_each_token(machine: Machine, call: Call) -> Value:
 
 
 def _trusted_types_policy(machine: Machine, call: Call) -> Value:
-    """``trustedTypes.createPolicy``: the policy's methods give what the functions of its rules give."""
-    del machine
-    return call.arg(1)
+    """``trustedTypes.createPolicy``: the policy's methods give what its rules give, and it has a name."""
+    made = machine.allocate("object", call.span.start, "policy")
+    machine.put(made, "name", machine.to_string(call.arg(0), call.span))
+    return join(call.arg(1), of(made))
 
 
 def _for_each_pair(machine: Machine, call: Call) -> Value:
@@ -137,6 +141,8 @@ def _create_element(machine: Machine, call: Call) -> Value:
                 None,
                 UNNAMED_ELEMENT,
             )
+        elif atom is ANY_STRING:
+            machine.miss(ELEMENT, call.span)
     return _ELEMENT
 
 

@@ -81,6 +81,12 @@ def _replace(machine: Machine, call: Call) -> Value:
     if custom or found:
         return join(custom, _replace_found(machine, call, found, text))
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
+    objects = frozenset(a for a in objects_of(functions) if not (a.callable or a.kind == "proxy"))
+    if objects:
+        new = machine.to_string(objects, call.span)
+        others = Call(call.path, call.this, (call.arg(0), replacement - objects), BOTTOM, call.span)
+        rest = _replace(machine, others) if others.args[1] else BOTTOM
+        return join(rest, join(new, part_of(join(text, new))))
     if functions:
         machine.use(functions, Flow.CALLBACK, call.span)
         match = V_ANY_STRING if not _pattern(call.arg(0)) else part_of(text)

@@ -42,7 +42,7 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
     if not pieces:
         return _EMPTY
     if len(pieces) == 1:
-        return pieces[0] & _PLAIN or V_ANY_STRING
+        return frozenset(a for a in pieces[0] if type(a) is str) | (pieces[0] & _PLAIN or V_ANY_STRING)
     decoded = sum(bool(piece & _SPELT) for piece in pieces)
     constants = [atom for piece in pieces for atom in piece if type(atom) is str]
     letters = sum(COMPOSED_CHARACTER in piece for piece in pieces)

@@ -308,6 +308,7 @@ class Composition:
         self.tell_thrown = sinks.tell_thrown
         self.click = findings.click
         self.name_element = findings.name_element
+        self.miss = findings.miss
         self.change = judgement.change
 
     def release(self) -> None:

@@ -20,7 +20,8 @@ class Findings:
     those of them whose key turns out to be checked. ``clicked`` are the items of an application's menu, ``named`` the
     elements whose name comes from outside. ``uncalled``: what runs now is called by nothing. ``key_checks`` says
     where the payload checks a key, and which argument that is, counted from the last one. ``outside`` says that a
-    built-in function was called outside the conditions of its model.
+    built-in function was called outside the conditions of its model. ``unresolved`` are the sinks that were given a
+    text of which nothing is known, by their kind.
     """
 
     def __init__(self) -> None:
@@ -34,6 +35,11 @@ class Findings:
         self.named: set[Span] = set()
         self.key_checks: dict[Span, int] = {}
         self.outside = False
+        self.unresolved: set[tuple[str, Span]] = set()
+
+    def miss(self, kind: str, span: Span) -> None:
+        """Note a sink that is given a text of which nothing is known."""
+        self.unresolved.add((kind, span))
 
     def name_element(self, span: Span) -> None:
         """Note an element whose name comes from outside."""

@@ -29,6 +29,7 @@ from evalward.guard.interpret.composition import Composition
 from evalward.guard.interpret.key_checks import KeyChecks
 from evalward.guard.interpret.named_elements import UNNAMED_ELEMENT, only_placed
 from evalward.guard.interpret.objects.page_sinks import INJECTION
+from evalward.guard.interpret.unresolved_sinks import report_unresolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +89,7 @@ class Interpreter:
         if findings.named and not only_placed(machine.dataflow.units):
             for span in findings.named:
                 findings.report(INJECTION, Rank.BY_KEY, span, None, UNNAMED_ELEMENT)
+        report_unresolved(findings, machine.dataflow.values, machine.store.objects.values())
         if findings.polluted and findings.key_checks and not self._surroundings.cleared:
             findings.checked = KeyChecks(machine.lowered, machine.dataflow, machine.store, findings).cleared()
         if findings.polluted and not findings.checked:

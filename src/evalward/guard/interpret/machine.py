@@ -307,6 +307,10 @@ class Reports(Protocol):
         """Report a change of an object of `process`, of which a payload may only read; say whether it is one."""
         ...
 
+    def miss(self, kind: str, span: Span) -> None:
+        """Note a sink that is given a text of which nothing is known."""
+        ...
+
     def name_element(self, span: Span) -> None:
         """Note an element whose name comes from outside."""
         ...

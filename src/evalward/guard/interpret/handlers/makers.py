@@ -19,6 +19,7 @@ from evalward.guard.domain.slots import (
     CONSTRUCTOR,
     FIELDS,
     FUNCTION_NAME,
+    SYMBOL_PREFIX,
     SYMBOL_SPECIES,
 )
 
@@ -128,6 +129,7 @@ class Makers:
             ):
                 target.uncertain.update(names)  # it has one of them
                 self._dataflow.changed(target)
+            self._name_functions(value, kind, names)
         if SYMBOL_SPECIES in names:
             made = self._calls.call(value, of(target), (), span) if kind == "get" else value
             self._judgement.use(value, Flow.CALLBACK, span)
@@ -142,6 +144,14 @@ class Makers:
                 self._store.put_accessor(target, name, value, setter=kind == "set")
                 if target.escaped:
                     self._judgement.leak(value, Flow.CALLBACK, span)
+
+    def _name_functions(self, value: Value, kind: str, names: tuple[str, ...]) -> None:
+        """Give functions without a name that of the computed key that they are defined by (ECMA-262 §10.2.9)."""
+        prefix = "" if kind == "init" else f"{kind} "
+        texts = frozenset(prefix + name for name in names if not name.startswith(SYMBOL_PREFIX))
+        for atom in value:
+            if isinstance(atom, HeapObject) and atom.unit is not None and not atom.unit.name:
+                self._store.put(atom, FUNCTION_NAME, texts)
 
     def op_regexp(self, instruction: Instruction) -> Value:
         made = self._store.allocate("regexp", instruction[5].start)

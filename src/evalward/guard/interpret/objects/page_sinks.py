@@ -28,6 +28,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.span import Span
+from evalward.guard.interpret.unresolved_sinks import URL
 from evalward.guard.markup import holds_active_document, is_active, is_script_scheme, is_script_url
 
 if TYPE_CHECKING:
@@ -135,16 +136,7 @@ class PageSinks:
             case "url" | "navigate":
                 if kind == "navigate":
                     self._findings.report(navigation.LABEL, Rank.NAVIGATES, span, None, "the page is left")
-                if any(is_script_url(text) for text in constants) or ACTIVE_MARKUP in value:
-                    self._findings.report(INJECTION, Rank.USED, span, None, "the URL is a script")
-                elif any(holds_active_document(text) for text in constants):
-                    self._findings.report(
-                        INJECTION, Rank.USED, span, None, "the URL is a document with script"
-                    )
-                elif certain and value & SPELLS_ANY_NAME:
-                    self._findings.report(
-                        INJECTION, Rank.BY_KEY, span, None, "the payload decodes the URL itself"
-                    )
+                self._judge_url(value, constants, span, certain=certain)
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
                     self._findings.report(INJECTION, Rank.USED, span, None, "the event handler is text")
@@ -152,6 +144,16 @@ class PageSinks:
                     self._judgement.use(value, Flow.CALLBACK, span)
                     self._judgement.use(value & _TIMERS, Flow.ARGUMENT, span)  # an error's text comes first
                     self.call_handler(value, span.start, this)
+
+    def _judge_url(self, value: Value, constants: list[str], span: Span, *, certain: bool) -> None:
+        if any(is_script_url(text) for text in constants) or ACTIVE_MARKUP in value:
+            self._findings.report(INJECTION, Rank.USED, span, None, "the URL is a script")
+        elif any(holds_active_document(text) for text in constants):
+            self._findings.report(INJECTION, Rank.USED, span, None, "the URL is a document with script")
+        elif certain and value & SPELLS_ANY_NAME:
+            self._findings.report(INJECTION, Rank.BY_KEY, span, None, "the payload decodes the URL itself")
+        elif certain and ANY_STRING in value:
+            self._findings.miss(URL, span)
 
     def _judge_preload(self, texts: list[str], span: Span) -> None:
         """Report the script that a guest page (Electron's `<webview>`) is to run before its own."""

@@ -272,7 +272,8 @@ class Properties:
         elif name in target.getters:
             pass  # its own accessor replaces the built-in property of a function or class
         elif name == "name" and target.unit is not None and target.kind == "function":
-            text = of(target.unit.name) if target.unit.name else V_ANY_STRING
+            computed = target.properties.get(FUNCTION_NAME, BOTTOM) | V_ANY_STRING
+            text = of(target.unit.name) if target.unit.name else computed
             return (join(text, of("")) if name in target.uncertain else text), True
         elif name == "name" and FUNCTION_NAME in target.properties:
             return target.properties[FUNCTION_NAME], True
