@@ -58,7 +58,9 @@ class ObjectStore:
     ``patches`` holds what the payload put in place of standard functions, and the doubts about the standard library
     that its code raises (``expect_…``). ``on_hosts`` holds what it put on objects of the host, by
     name: such an object has more than one path. ``methods`` holds the names of the functions that escape by their
-    prototypes. ``escaped_functions`` is the register of the functions that other code may have got hold of.
+    prototypes. ``private`` holds the private members that a class gave to an object that a constructor returned
+    (ECMA-262 §7.3.33). ``escaped_functions`` is the register of the functions that other code may have
+    got hold of.
     """
 
     def __init__(self, dataflow: Dataflow) -> None:
@@ -66,13 +68,20 @@ class ObjectStore:
         self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
         self.patches = HeapObject("object", -2)
         self.methods = HeapObject("object", -3)
+        self.private = HeapObject("object", -5)
         self.on_hosts: dict[str, HeapObject] = {}
         self.global_object = HeapObject("object", -1)
         self.escaped_functions = dataflow.add_register()
 
     def release(self) -> None:
         """Break the reference cycles of the objects, so that reference counting frees them at once."""
-        for target in (*self.objects.values(), *self.on_hosts.values(), self.patches, self.global_object):
+        for target in (
+            *self.objects.values(),
+            *self.on_hosts.values(),
+            self.patches,
+            self.private,
+            self.global_object,
+        ):
             target.release()
 
     def escape_method(self, function: HeapObject, prototype: HeapObject) -> None:

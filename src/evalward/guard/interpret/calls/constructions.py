@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    FUNCTION_FROM_TEXT,
     HOST_HELD_TEXT,
     NEVER_CALLABLE,
     NULL,
     OPAQUE_HOST_MEMBER,
-    UNKNOWN,
-    UNKNOWN_CONSTRUCTOR,
-    UNKNOWN_NESTED_DATA,
     Host,
     Known,
     Primitive,
@@ -24,9 +20,9 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.limit import AnalysisLimitError
-from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS
+from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS, PRIVATE_PREFIX
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.atom_order import in_order
+from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.bound_functions import unbound
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 
@@ -46,7 +42,11 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 
-_MAY_BE_BUILT = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
+def possible_objects(value: Value) -> Value:
+    """Return what of a value may be an object, which a constructor may return in place of the instance."""
+    return frozenset(
+        atom for atom in value if not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLABLE)
+    )
 
 
 class Constructions:
@@ -163,7 +163,7 @@ class Constructions:
         if not own:
             replaced = self.construct_parent(target, this, args, rest, span)
             if replaced:
-                self.initialize_instance_elements(target, replaced)
+                self.give_private_members(target, replaced)
             return replaced
         result: Value = BOTTOM
         for atom in own:
@@ -171,18 +171,7 @@ class Constructions:
                 dataflow.write(atom.unit.new_target, of(target))
                 made = self._ordinary_calls.ordinary_call(atom, this, args, rest)
                 given = dataflow.read(atom.unit.this)  # `new` gives the result of `super(…)`
-                result = join(
-                    result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
-                )
-                result = join(
-                    result,
-                    frozenset(
-                        a
-                        for a in made
-                        if isinstance(a, (HeapObject, Known))
-                        or a in {UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT}
-                    ),
-                )
+                result = join(result, possible_objects(given) | possible_objects(made))
         return result
 
     def _fill_collection(
@@ -208,6 +197,19 @@ class Constructions:
         for atom in target.properties.get(FIELDS, BOTTOM):
             if isinstance(atom, HeapObject):
                 self._ordinary_calls.ordinary_call(atom, this, ())
+
+    def give_private_members(self, target: HeapObject, replaced: Value) -> None:
+        """Give what ``super(…)`` returned the private methods and accessors of a class, then its fields."""
+        for prototype in objects_of(target.properties.get("prototype", BOTTOM)):
+            prototype.readers[self._dataflow.reader] = None
+            for name, value in list(prototype.properties.items()):
+                if name[:3] == PRIVATE_PREFIX:
+                    self._store.put(self._store.private, name, value)
+            for setter, table in ((False, prototype.getters), (True, prototype.setters)):
+                for name, value in list(table.items()):
+                    if name[:3] == PRIVATE_PREFIX:
+                        self._store.put_accessor(self._store.private, name, value, setter=setter)
+        self.initialize_instance_elements(target, replaced)
 
     def construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, span: Span
@@ -242,7 +244,7 @@ class Constructions:
                 result = join(result, self.initialise(parent, this, args, rest, span))
             elif isinstance(parent, HeapObject) and parent.unit is not None:
                 made = self._ordinary_calls.ordinary_call(parent, this, args, rest)
-                result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known))))
+                result = join(result, possible_objects(made))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, span, rest))
                 self._fill_collection(parent, this, args, rest, span)

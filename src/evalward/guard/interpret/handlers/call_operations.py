@@ -12,7 +12,6 @@ from evalward.guard.domain.atoms import (
     SPELLS_ANY_NAME,
     TAINTED_DATA,
     UNKNOWN,
-    UNKNOWN_CONSTRUCTOR,
     V_UNDEFINED,
     V_UNKNOWN,
     Host,
@@ -24,6 +23,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import is_tainted, join
 from evalward.guard.interpret.atom_order import in_order, objects_of
+from evalward.guard.interpret.calls.constructions import possible_objects
 from evalward.guard.interpret.handlers.unknown_callbacks import REDUCING
 
 if TYPE_CHECKING:
@@ -247,14 +247,6 @@ class CallOperations:
             return V_UNKNOWN
         replaced = self._constructions.construct_parent(owner, dataflow.read(unit.this), args, rest, span)
         if replaced:
-            self._constructions.initialize_instance_elements(owner, replaced)
-            dataflow.write(
-                unit.this,
-                frozenset(
-                    a
-                    for a in replaced
-                    if isinstance(a, (HeapObject, Known))
-                    or a in {UNKNOWN_CONSTRUCTOR, UNKNOWN, FUNCTION_FROM_TEXT}
-                ),
-            )
+            self._constructions.give_private_members(owner, replaced)
+            dataflow.write(unit.this, possible_objects(replaced))
         return dataflow.read(unit.this)

@@ -113,9 +113,7 @@ class Properties:
         if isinstance(atom, HeapObject):
             return self._get_from_object(atom, name, this, span)
         if name.startswith(PRIVATE_PREFIX):  # `super()` may have returned an object of the host
-            self._patches.readers[self._dataflow.reader] = None
-            place = atom.path if isinstance(atom, (Known, Host)) else "unknown"
-            return self._patches.properties.get(f"{place}.{name}", BOTTOM)
+            return self._get_private(name, this, span)
         if type(atom) is str:
             return self._get_from_string(atom, name, span)
         if type(atom) is Primitive:
@@ -123,6 +121,15 @@ class Properties:
                 return self._description(atom.text)
             return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, span)
         return self._unknown_owners.get_from_unknown(atom, name, span) | self._of_payload(atom, name, span)
+
+    def _get_private(self, name: str, this: Value, span: Span) -> Value:
+        """Return a private member that an object did not get from its class: the class may have given it to any."""
+        private = self._store.private
+        private.readers[self._dataflow.reader] = None
+        result = private.properties.get(name, BOTTOM)
+        if name in private.getters:
+            result = join(result, self._machine.call(private.getters[name], this, (), span))
+        return result
 
     def _of_payload(self, atom: Atom, name: str, span: Span) -> Value:
         """Return what an object of the host has from the payload: a definition on it, or the class of an element."""
@@ -163,7 +170,12 @@ class Properties:
                     dataflow.steps += 1
                     target.readers[dataflow.reader] = None
                     return own
-            elif not target.prototype and name != "name" and (kind := target.kind) in _PLAIN:
+            elif (
+                not target.prototype
+                and name != "name"
+                and (kind := target.kind) in _PLAIN
+                and name[:3] != PRIVATE_PREFIX
+            ):
                 dataflow.steps += 1
                 target.readers[dataflow.reader] = None
                 if kind == "array" and (name == "length" or is_index(name)):
@@ -196,6 +208,8 @@ class Properties:
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
+        if absent and name[:3] == PRIVATE_PREFIX:
+            return join(result, self._get_private(name, this, span))
         return join(result, V_UNDEFINED) if absent and result else result
 
     def _get_from_proxy(self, proxy: HeapObject, name: str, this: Value, span: Span) -> Value:
@@ -245,7 +259,7 @@ class Properties:
         """Return an object's own property, and whether the object certainly has it (ECMA-262 §10.1.5)."""
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
-        if target.kind == "proxy" and PROXY_TARGET in target.properties:
+        if target.kind == "proxy" and PROXY_TARGET in target.properties and name[:3] != PRIVATE_PREFIX:
             return join(result, self._get_from_proxy(target, name, this, span)), False
         if name in target.getters:
             result = join(result, self._machine.call(target.getters[name], this, (), span))

@@ -36,6 +36,15 @@ class Setters:
             if isinstance(element, HeapObject):
                 self.inherited_setter(element, element, name, value, span)
 
+    def set_private(self, atom: Atom, name: str, value: Value, span: Span) -> None:
+        """Write a private member that an object may have got from any class that has one of this name."""
+        private = self._store.private
+        private.readers[self._dataflow.reader] = None
+        if not isinstance(atom, HeapObject):
+            self._store.put(private, name, value)
+        if name in private.setters:
+            self._machine.call(private.setters[name], of(atom), (value,), span)
+
     def judge_inherited_setter(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
         """Judge a write of a property that an object inherits: call its setter, or judge the sink that it is."""
         for parent in target.prototype:

@@ -150,14 +150,16 @@ class Writes:
             self._judgement.leak(value, Flow.CALLBACK, span)  # built-in methods construct it
         if name == "__proto__" and not isinstance(atom, Host):
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is written")
+        private = name[:3] == PRIVATE_PREFIX
+        if private:
+            self._setters.set_private(atom, name, value, span)
         if isinstance(atom, HeapObject):
             self._set_on_object(atom, name, value, span)
             return
+        if private:
+            return
         self._setters.call_on_host(atom, name, value, span)
-        if name.startswith(PRIVATE_PREFIX):
-            place = atom.path if isinstance(atom, (Known, Host)) else "unknown"
-            self._store.put(self._patches, f"{place}.{name}", value)
-        elif type(atom) is Known:
+        if type(atom) is Known:
             self._known_writes.set_on_known(atom, name, value, span)
         elif atom is TAINTED_SELECTION:
             if self._strict or name in _SHARED_NAMES:
