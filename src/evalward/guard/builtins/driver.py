@@ -69,6 +69,10 @@ def _locate(machine: Machine, call: Call) -> Value:
     for text in machine.to_string(call.arg(0), call.span):
         if text in SPELLS_ANY_NAME or (type(text) is str and OF_SCRIPTS.search(text)):
             machine.put(machine.patches, MAY_LOCATE_SCRIPTS, V_UNDEFINED)
+    if call.path.endswith(".locator") and any(
+        isinstance(atom, HeapObject) and atom.callable for atom in call.arg(0)
+    ):
+        _evaluate(machine, call)  # Puppeteer's finds what a function of the page gives
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
 
@@ -171,6 +175,14 @@ def _may_be_given_text(machine: Machine, code: Atom) -> bool:
     return code in _UNRESOLVED and any(
         type(text) is str and CALL.search(text) for text in machine.held() | machine.told()
     )
+
+
+def _filter(machine: Machine, call: Call) -> Value:
+    """``locator.filter`` and ``map`` of Puppeteer evaluate a function or text; that of Playwright takes options."""
+    if any(not isinstance(atom, HeapObject) or atom.callable for atom in call.arg(0)):
+        _evaluate(machine, call)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return of(_LOCATOR)
 
 
 def _says_its_text(machine: Machine, function: HeapObject) -> bool:
@@ -304,6 +316,7 @@ TRANSFER: dict[str, Transfer] = {
         for owner in ("page", "locator")
         for name in ("locator", "$", "$$", "waitForSelector")
     },
+    **{f"playwright.locator.{name}": _filter for name in ("filter", "map")},
     "playwright.electronApp.browserWindow": _browser_window,
     **{f"playwright.handle.{name}": _property for name in ("getProperty", "getProperties", "get")},
 }

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.builtins.driver_files import judge_address
+from evalward.guard.builtins.driver_files import judge_address, judge_file
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
@@ -17,6 +17,7 @@ from evalward.guard.domain.atoms import (
     UNDEFINED,
     V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
     known,
     of,
@@ -124,6 +125,7 @@ def _field(machine: Machine, options: HeapObject, name: str, call: Call) -> Valu
 
 
 def _judge_answer(machine: Machine, call: Call, answer: HeapObject) -> None:
+    judge_file(machine, _field(machine, answer, "path", call), call.span, shown=True)
     body = _field(machine, answer, "body", call)
     if not body:
         return
@@ -158,6 +160,18 @@ def _may_run(body: str) -> bool:
     return False
 
 
+# A command of the Chrome DevTools Protocol: the domain, then what it does.
+_COMMAND: Final = re.compile(r"[A-Z][A-Za-z]+\.[a-z]\w*")
+
+
+def _send(machine: Machine, call: Call) -> Value:
+    """``x.send(command, parameters)``, where x may be a session of the Chrome DevTools Protocol."""
+    if not machine.in_page and any(_COMMAND.fullmatch(text) for text in _constants(call.arg(0))):
+        _report(machine, call, "a command is sent to the browser")
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
+
+
 TRANSFER: dict[str, Transfer] = {
     "playwright.page.setContent": _set_content,
     "playwright.page.goto": _go,
@@ -166,6 +180,7 @@ TRANSFER: dict[str, Transfer] = {
     "playwright.page.route": _route,
     "playwright.context.route": _route,
     "playwright.route.fulfill": _fulfill,
+    "unknown.send": _send,
     "electron.BrowserWindow.prototype.loadURL": _go,
     "electron.webContents.prototype.loadURL": _go,
 }

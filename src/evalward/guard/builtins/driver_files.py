@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from evalward.guard.builtins.driver_options import option
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import SPELLS_ANY_NAME, UNDEFINED, V_UNDEFINED, Value, of
 from evalward.guard.domain.flow import Flow
@@ -29,10 +30,14 @@ def is_system_file(path: str) -> bool:
     return _ABSOLUTE.match(plain) is not None and _SYSTEM_FILE.search(plain) is not None
 
 
-def judge_file(machine: Machine, path: Value, span: Span) -> None:
-    """Report a file that holds what `process` denies: by its path, or because the payload decodes the path itself."""
+def judge_file(machine: Machine, path: Value, span: Span, *, shown: bool = False) -> None:
+    """Report a file that holds what `process` denies: by its path, or because the payload decodes the path itself.
+
+    In profile strict the path of a file that a page is shown is resolved, or denied.
+    """
     for text in machine.to_string(path, span) if path else path:
-        if text in SPELLS_ANY_NAME or (type(text) is str and is_system_file(text)):
+        unresolved = shown and machine.strict and type(text) is not str
+        if text in SPELLS_ANY_NAME or unresolved or (type(text) is str and is_system_file(text)):
             machine.report(_SECRETS, Rank.USED, span, None, "a file that may hold the environment is read")
 
 
@@ -56,11 +61,20 @@ def _take(machine: Machine, call: Call) -> Value:
     return machine.materialize("promise:undefined", call.span.start) or V_UNDEFINED
 
 
+def _add_style(machine: Machine, call: Call) -> Value:
+    """``page.addStyleTag``: the style sheet of a file becomes text of the page."""
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            judge_file(machine, option(machine, atom, "path", call.span), call.span, shown=True)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return machine.materialize("promise:@playwright.locator", call.span.start)
+
+
 def _open(machine: Machine, call: Call) -> Value:
     """Open a page or context: its stored state may be a file, whose parser tells its beginning."""
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
-            judge_file(machine, machine.get(of(atom), "storageState", call.span) - {UNDEFINED}, call.span)
+            judge_file(machine, option(machine, atom, "storageState", call.span), call.span)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
 
@@ -69,5 +83,6 @@ _CHOOSING: Final = ("page.setInputFiles", "locator.setInputFiles", "locator.uplo
 
 TRANSFER: dict[str, Transfer] = {
     **{f"playwright.{name}": _take for name in _CHOOSING},
+    "playwright.page.addStyleTag": _add_style,
     **{f"playwright.browser.{name}": _open for name in ("newPage", "newContext")},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import UNDEFINED, UNKNOWN, of
+from evalward.guard.domain.atoms import UNDEFINED, V_UNKNOWN, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.machine import Machine, Transfer
 
-_ABSENT: Final = frozenset({UNDEFINED, UNKNOWN})  # what the host adds to options that it was given is unknown
 
 _LAUNCH: Final = "process.launch"
 # Options that change what is seen. The others choose the program, its environment, what it loads, who debugs it.
@@ -60,16 +59,19 @@ _WITH_VALUE: Final = (
 )
 
 
+def option(machine: Machine, options: HeapObject, name: str, span: Span) -> Value:
+    """Return an option, nothing if it is absent; a driver that holds the options does not change them."""
+    machine.observe(options)
+    own = options.properties.get(name, frozenset())
+    inherits = any(isinstance(parent, HeapObject) for parent in options.prototype)
+    if options.kind == "object" and not inherits and not options.elements and name not in options.getters:
+        return own - {UNDEFINED}
+    return (own | machine.get(of(options), name, span)) - {UNDEFINED}
+
+
 def has_option(machine: Machine, options: Value, name: str, span: Span) -> bool:
     """Whether options of the payload may hold a member of this name."""
-    for atom in options:
-        if not isinstance(atom, HeapObject):
-            continue
-        machine.observe(atom)
-        own = atom.properties.get(name, frozenset()) - {UNDEFINED}
-        if own or name in atom.getters or machine.get(of(atom), name, span) - _ABSENT:
-            return True
-    return False
+    return any(isinstance(atom, HeapObject) and option(machine, atom, name, span) for atom in options)
 
 
 def _launch(machine: Machine, call: Call) -> Value:
@@ -100,4 +102,12 @@ def _is_harmless(machine: Machine, options: Atom) -> bool:
     )
 
 
-TRANSFER: dict[str, Transfer] = {"puppeteer.launch": _launch}
+def _screencast(machine: Machine, call: Call) -> Value:
+    """``page.screencast`` of Puppeteer: it runs the encoder that its options name."""
+    if has_option(machine, call.arg(0), "ffmpegPath", call.span):
+        machine.report(_LAUNCH, Rank.USED, call.span, None, "the options choose a program")
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
+
+
+TRANSFER: dict[str, Transfer] = {"puppeteer.launch": _launch, "playwright.page.screencast": _screencast}

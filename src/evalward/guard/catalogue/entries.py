@@ -187,6 +187,7 @@ class Catalogue:
         self.judging |= dict.fromkeys(_MARKUP_METHODS, "unknown.markup")
         self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
         self.judging |= {"fulfill": "playwright.route.fulfill", "respond": "playwright.route.fulfill"}
+        self.judging["send"] = "unknown.send"
         self.judging |= dict.fromkeys(_CHOOSING_METHODS, "playwright.page.setInputFiles")
         self.judging |= dict.fromkeys(_LOCATING_METHODS, "selenium.driver.findElement")
         # What a driver's objects have that runs nothing that it is given: their other methods may.

@@ -40,5 +40,5 @@ CONSTRUCT = Construct(
             target=Target.MAIN,
         ),
     ),
-    wakes="exposeBinding exposeFunction loadURL",
+    wakes="addStyleTag exposeBinding exposeFunction ffmpegPath loadURL",
 )

@@ -61,7 +61,7 @@ _REACHED_BY = {
 _ORDINARY_METHODS = frozenset(
     {
         *("after", "append", "appendTo", "assign", "before", "insertAfter", "insertBefore", "open"),
-        *("prepend", "prependTo", "replace", "replaceWith", "wrap", "wrapAll", "wrapInner"),
+        *("prepend", "prependTo", "replace", "replaceWith", "send", "wrap", "wrapAll", "wrapInner"),
     }
 )
 # A bound page, context or browser wakes nothing by itself: each of its dangerous members has a name that does.
@@ -156,8 +156,14 @@ def _familiar(catalogue: Catalogue) -> frozenset[bytes]:
 _FAMILIAR = _familiar(load_catalogue())
 
 
+# What Puppeteer's locators evaluate is given to methods that arrays and Playwright's locators have, too.
+_OF_LOCATORS = frozenset({b"filter", b"map", b"toString"})
+
+
 def _asks_driver(source: bytes, present: frozenset[bytes]) -> bool:
-    """Whether a driver's object may be asked for a member that no list names."""
+    """Whether a driver's object may be asked for a member that no list names, or that evaluates what it is given."""
+    if b"locator" in present and not present.isdisjoint(_OF_LOCATORS):
+        return True
     return not present.isdisjoint(_DRIVER_NAMES) and any(
         taken or (name or quoted) not in _FAMILIAR for name, quoted, taken in _MEMBER.findall(source)
     )
