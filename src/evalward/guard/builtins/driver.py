@@ -20,6 +20,7 @@ from evalward.guard.domain.atoms import (
     V_UNDEFINED,
     V_UNKNOWN,
     Known,
+    Primitive,
     Value,
     known,
     of,
@@ -103,7 +104,9 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     else:
         selected = []
     copies = [
-        value | V_TAINTED_DATA | _behind_handles(machine, value) | _located(machine, value)
+        value
+        if value and all(type(atom) is str or type(atom) is Primitive for atom in value)
+        else value | V_TAINTED_DATA | _behind_handles(machine, value) | _located(machine, value)
         for value in call.args[position + 1 :]
     ]
     return [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
