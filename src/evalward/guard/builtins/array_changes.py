@@ -40,7 +40,9 @@ def mutate(machine: Machine, value: Value, added: Value, span: Span) -> None:
             seen |= atom.proxied()
             if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
                 machine.extend(atom)
-                machine.put_element(atom, atom.everything())
+                machine.put_element(atom, join(atom.everything(), machine.get_element(atom, span.start)))
+            if atom.kind == "object":
+                machine.put(atom, "length", V_ANY_NUMBER)
             if atom.kind == "arguments":  # each parameter may now hold the value of another
                 machine.put_element(atom, atom.contents())
             if added:
