@@ -35,6 +35,8 @@ def judge_file(machine: Machine, path: Value, span: Span, *, shown: bool = False
 
     In profile strict the path of a file that a page is shown is resolved, or denied.
     """
+    if shown and any(isinstance(atom, HeapObject) for atom in path):
+        machine.report(_SECRETS, Rank.USED, span, None, "a file is named by an object")
     for text in machine.to_string(path, span) if path else path:
         unresolved = shown and machine.strict and type(text) is not str
         if text in SPELLS_ANY_NAME or unresolved or (type(text) is str and is_system_file(text)):
@@ -79,7 +81,13 @@ def _open(machine: Machine, call: Call) -> Value:
     return machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
 
 
-_CHOOSING: Final = ("page.setInputFiles", "locator.setInputFiles", "locator.uploadFile")
+_CHOOSING: Final = (
+    "page.setInputFiles",
+    "page.routeFromHAR",
+    "context.routeFromHAR",
+    "locator.setInputFiles",
+    "locator.uploadFile",
+)
 
 TRANSFER: dict[str, Transfer] = {
     **{f"playwright.{name}": _take for name in _CHOOSING},
