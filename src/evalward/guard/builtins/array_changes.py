@@ -43,6 +43,7 @@ def mutate(machine: Machine, value: Value, added: Value, span: Span) -> None:
                 machine.put_element(atom, join(atom.everything(), machine.get_element(atom, span.start)))
             if atom.kind == "object":
                 machine.put(atom, "length", V_ANY_NUMBER)
+                machine.doubt(atom, tuple(atom.properties))  # an element may have moved away
             if atom.kind == "arguments":  # each parameter may now hold the value of another
                 machine.put_element(atom, atom.contents())
             if added:

@@ -237,7 +237,7 @@ def _exec(machine: Machine, call: Call) -> Value:
     machine.extend(groups)
     machine.put_element(groups, part_of(text))
     machine.put(array, "groups", of(groups))
-    machine.put(array, "index", V_ANY_NUMBER)
+    machine.put(array, "index", join(V_ANY_NUMBER, V_UNDEFINED))  # undefined for a global pattern
     machine.put(array, "input", part_of(text))
     custom = BOTTOM
     if call.path.startswith("String"):

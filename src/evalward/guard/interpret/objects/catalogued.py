@@ -198,7 +198,7 @@ class Catalogued:
     def _unlisted_builtin(self, atom: Known, name: str, span: Span) -> Value:
         entry = self._catalogue.get(atom.path)
         if is_index(name):
-            return self.element_of(atom, span.start)
+            return self.element_of(atom, span.start) | V_UNDEFINED  # beyond its end
         if name == "constructor" and entry.callable:
             label = constructor_chain.LABEL if atom.by_constructor else function_constructor.LABEL
             made = known("Function", label)

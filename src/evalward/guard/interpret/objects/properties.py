@@ -271,7 +271,9 @@ class Properties:
                 result, certain = join(result, target.properties[FUNCTION_NAME]), True
         elif name == "prototype" and target.kind == "function":
             named = frozenset(atom for atom in result if isinstance(atom, (HeapObject, Known, Host)))
-            return named | of(self._prototypes.prototype_object(target)), True
+            constructs = target.unit is None or not (target.unit.arrow or target.unit.method)
+            absent = BOTTOM if constructs else V_UNDEFINED
+            return named | absent | of(self._prototypes.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
                 return (number(len(target.items)).value if target.exact else V_ANY_NUMBER), True
