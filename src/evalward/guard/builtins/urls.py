@@ -53,7 +53,7 @@ def _blob(machine: Machine, call: Call) -> Value:
     made = machine.instance("Response.prototype", call.span.start)
     items = machine.items_of(call.arg(0))
     texts = [
-        machine.to_string(part, call.span)
+        machine.to_string(frozenset(atom for atom in part if not _is_blob(atom)), call.span)
         for part in (items if items is not None else [machine.iterate(call.arg(0), None, call.span)])
     ]
     whole = machine.concatenated(texts) if items else BOTTOM
@@ -67,6 +67,11 @@ def _blob(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             machine.put(atom, BLOB_MARKUP, markup)
     return made
+
+
+def _is_blob(atom: Atom) -> bool:
+    """Whether a part is a blob of the payload, whose bytes are copied: it is not converted to a text."""
+    return isinstance(atom, HeapObject) and BLOB_MARKUP in atom.properties
 
 
 def _markup_inside(machine: Machine, parts: Atom, call: Call) -> Value:
