@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.accumulation import reached
 from evalward.guard.domain.atoms import (
     BOTTOM,
     V_ANY_BOOLEAN,
@@ -15,7 +16,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import join, widened
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.conversion.operators import truthiness
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 from evalward.guard.builtins.arrays import elements, flattened, make
 
 _MAX_UNROLLED = 64
-_MAX_PRECISE = 4  # rounds after which constants are no longer told apart
 
 
 def each(
@@ -112,17 +112,12 @@ def _reduce(machine: Machine, call: Call) -> Value:
 
 def accumulated(machine: Machine, call: Call, total: Value, others: tuple[Value, ...]) -> Value:
     """Return what a reducer may make of a total in any number of rounds; each gets the total first."""
-    rounds = 0
-    while True:
-        made = machine.call(call.arg(0), V_UNDEFINED, (total, *others), call.span)
-        rounds += 1
-        wider = join(total, made)
-        if rounds > _MAX_PRECISE:
-            wider = widened(wider, force=True)
-        if wider == total:
-            return total
-        total = wider
-        machine.spend(len(total))
+    return join(
+        total,
+        reached(
+            lambda given: machine.call(call.arg(0), V_UNDEFINED, (join(total, given), *others), call.span)
+        ),
+    )
 
 
 def _from(machine: Machine, call: Call) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.builtins.constant_arguments import constants
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 _MAX_EXACT = 2**53
 _MAX_JSON_NODES = 2_000
-_MAX_ROUNDS = 4
+_EXACT_ROUNDS = 4  # constants that still grow after them are widened
 
 
 _HIDDEN = of(DECODED_STRING, PREFIXED_STRING, HARMLESS_STRING)
@@ -68,7 +69,7 @@ def _json_parse(machine: Machine, call: Call) -> Value:
         machine.put_element(holder, made)
         keys = of(TAINTED_STRING) if texts is None else widened(frozenset(names))
         revived: Value = BOTTOM
-        for _ in range(_MAX_ROUNDS):  # values that the reviver writes into a holder are visited too
+        while True:  # values that the reviver writes into a holder are visited too
             inside = reachable(machine, made)
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) | of(holder)
             given = join(join(keys, inside), V_TAINTED_DATA)
@@ -175,14 +176,14 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
         inside = reachable(machine, value)
         wrapper = machine.allocate("object", call.span.start, "wrapper")
         machine.put(wrapper, "", value)
-        for _ in range(_MAX_ROUNDS):  # results of the replacer are visited too
+        for rounds in count():  # results of the replacer are visited too
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
             result = machine.call(functions, join(holders, of(wrapper)), (V_ANY_STRING, inside), call.span)
             result = join(result, convert_all(machine, inside, call))
             wider = reachable(machine, join(inside, result))
             if wider <= inside:
                 break
-            inside = wider
+            inside = wider if rounds < _EXACT_ROUNDS else widened(wider, force=True)
         machine.use(inside, Flow.COERCE, call.span)
         return V_ANY_STRING
     inside = reachable(machine, value)

@@ -123,6 +123,7 @@ def _open(machine: Machine, call: Call) -> Value:
 
 def _navigate(machine: Machine, call: Call) -> Value:
     machine.sink("navigate", call.arg(0), call.span)
+    machine.leak(call.all(1), Flow.ARGUMENT, call.span)  # `info` and `state` come back in events and entries
     return V_UNDEFINED
 
 

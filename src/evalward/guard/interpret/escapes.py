@@ -10,6 +10,7 @@ from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import MAY_HAVE_ANY_RECEIVER, MAY_HAVE_FOREIGN_CONSTRUCTOR, PRIVATE_PREFIX
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
@@ -133,6 +134,40 @@ class Escapes:
         return bool(target.owners) and any(
             function in value for name, value in target.properties.items() if name != "constructor"
         )
+
+    def give_inherited(self) -> None:
+        """Judge what objects that the host has inherit from the payload: it gives back the object, not a copy.
+
+        Methods and accessors are not called with what a host might give them: what their calls gave is what counts.
+        It is called until a round changes nothing.
+        """
+        escaped = [each for each in self._store.objects.values() if each.escaped]
+        pending = [parent for each in escaped for parent in objects_of(each.prototype)]
+        seen = {*escaped, *pending}
+        while pending:
+            holder = pending.pop()
+            self._dataflow.spend()
+            given = self._given_by(holder)
+            self._judgement.use(given, Flow.RETURN, Span.at(holder.start))
+            inside = objects_of(given | holder.prototype) - seen
+            seen |= inside
+            pending.extend(inside)
+
+    def _given_by(self, holder: HeapObject) -> Value:
+        """Return what an object holds, and what its accessors and methods, or it itself, gave when they were called."""
+        hidden = (
+            _CALLEE if holder.kind == "arguments" else _TARGETS if _EVENT in holder.prototype else frozenset()
+        )
+        given = {*holder.elements}.union(*holder.items)
+        for name, value in holder.properties.items():
+            if name not in hidden and not name.startswith(PRIVATE_PREFIX):
+                given |= value
+        functions = set[HeapObject]([holder]).union(*map(objects_of, holder.getters.values()))
+        for function in functions:
+            if (unit := function.unit) is not None:
+                given.update(self._values[unit.result], self._values[unit.yielded] if unit.generator else ())
+                given.update(*(outcome.result for outcome in unit.outcomes.values()))
+        return frozenset(given)
 
     def _bind(self, owner: HeapObject, methods: list[Value]) -> None:
         """Let the host call an object's own methods on the object."""

@@ -41,7 +41,6 @@ _PROTOCOLS = frozenset(
 _HANDLER = "on"
 _SYMBOLS = SYMBOL_PREFIX
 _PRIVATE = PRIVATE_PREFIX
-_MAX_CHAIN = 16
 
 
 class ImplicitCalls:
@@ -94,7 +93,7 @@ class ImplicitCalls:
 def _chain(owner: HeapObject) -> Iterator[HeapObject]:
     """Yield an object and the payload objects on its prototype chain."""
     pending, seen = [owner], {owner}
-    while pending and len(seen) <= _MAX_CHAIN:
+    while pending:
         current = pending.pop()
         yield current
         for parent in in_order(current.prototype):

@@ -101,8 +101,9 @@ class Interpreter:
         machine = self.machine
         while self._called_at != (machine.dataflow.version, len(machine.store.objects)):
             self._called_at = machine.dataflow.version, len(machine.store.objects)
-            if not machine.implicit_calls.run():
-                return
+            machine.implicit_calls.run()
+            machine.execution.drain()
+            machine.escapes.give_inherited()
             machine.execution.drain()
 
     def _says(self, word: str) -> bool:

@@ -101,6 +101,16 @@ class ObjectStore:
             function.escaped, function.holders = True, function.holders | {receiver}
             self._dataflow.changed(function)
 
+    def hand_to_host(self, made: Value) -> None:
+        """Note that the host may give back these instances of classes that extend its own, with all they inherit."""
+        for atom in made:
+            if isinstance(atom, HeapObject):
+                given = self.allocate("object", atom.start, "of the host")
+                self.put_prototype(given, of(atom))
+                if not given.escaped:
+                    given.escaped = True
+                    self._dataflow.changed(given)
+
     def extend(self, target: HeapObject) -> None:
         """Note that an object has properties whose names are not known."""
         if not target.extensible:

@@ -25,6 +25,7 @@ from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.bound_functions import unbound
 from evalward.guard.interpret.dataflow import MAX_DEPTH
+from evalward.guard.interpret.objects.intrinsics import OF_LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -247,5 +248,7 @@ class Constructions:
                 result = join(result, possible_objects(made))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, span, rest))
+                if type(parent) is not Known or parent.path not in OF_LANGUAGE:
+                    self._store.hand_to_host(this)  # the host made it, and keeps it
                 self._fill_collection(parent, this, args, rest, span)
         return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.accumulation import reached
 from evalward.guard.domain.atoms import (
     BOTTOM,
     FUNCTION_FROM_TEXT,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 
 _LEADING = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
-_MAX_ROUNDS = 4
 _MAPPING = frozenset({"map", "flatMap"})  # give what the callback gives
 REDUCING = frozenset({"reduce", "reduceRight"})
 
@@ -93,13 +93,11 @@ class UnknownCallbacks:
 
     def _reduce(self, functions: Value, each: tuple[Value, ...], initial: Value, span: Span) -> Value:
         """Return what reducing gives, which is what the function is given next."""
-        given: Value = BOTTOM
         leads_on = any(a.callable if isinstance(a, HeapObject) else a in _LEADING for a in initial)
-        for _ in range(_MAX_ROUNDS):
+
+        def step(given: Value) -> Value:
             # Methods of data, called one after another, lead to no function; read, they do.
             before = given if leads_on else given - {FUNCTION_FROM_TEXT}
-            made = self._calls.call(functions, V_UNKNOWN, (join(join(each[0], initial), before), *each), span)
-            if made <= given:
-                break
-            given = join(given, made)
-        return given
+            return self._calls.call(functions, V_UNKNOWN, (join(join(each[0], initial), before), *each), span)
+
+        return reached(step)

@@ -35,3 +35,34 @@ UNKNOWN_PRIMITIVE_PROTOTYPES = {
     ANY_SYMBOL: "Symbol.prototype",
 }
 ELEMENT_PROTOTYPE = known("Element", by_constructor=True)
+
+OF_LANGUAGE = frozenset(
+    {
+        *(
+            "Array",
+            "ArrayBuffer",
+            "BigInt",
+            "Boolean",
+            "DataView",
+            "Date",
+            "Error",
+            "FinalizationRegistry",
+            "Function",
+        ),
+        *(
+            "Intl",
+            "IntlFormat",
+            "Iterator",
+            "Map",
+            "Number",
+            "Object",
+            "Promise",
+            "Proxy",
+            "RegExp",
+            "Set",
+            "String",
+        ),
+        *("Symbol", "Uint8Array", "WeakMap", "WeakRef", "WeakSet"),
+    }
+)
+"""Constructors of the language: no host keeps what they make unless it is given that."""

@@ -114,6 +114,9 @@ class OwnProperties:
             elif type(atom) is str:
                 for index, character in enumerate(atom[:_MAX_COPIED]):
                     self._put_or_add(target, str(index), of(character))
+                if len(atom) > _MAX_COPIED:
+                    self._store.extend(target)
+                    self._store.put_element(target, frozenset(atom[_MAX_COPIED:]))
             elif type(atom) is not Primitive:
                 copied = self._unknown_keys.get_unknown(atom, span) if type(atom) is Known else V_TAINTED_DATA
                 self._store.extend(target)

@@ -203,6 +203,9 @@ class PageSinks:
                 if isinstance(atom, HeapObject):
                     self._store.put(atom, "error", thrown)
                     self._store.put(atom, "reason", thrown)
+                    promise = self._store.allocate("promise", atom.start, "of an event")
+                    self._store.put_element(promise, thrown)
+                    self._store.put(atom, "promise", of(promise))
         return thrown | V_TAINTED_DATA
 
     def set_attribute(self, name: Value, value: Value, span: Span) -> None:
