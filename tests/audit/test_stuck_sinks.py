@@ -1,4 +1,4 @@
-"""A sink that is stuck, that nobody reads, or that does not sync: records are late or unavailable, never lost."""
+"""A sink that is stuck, that has no reader, or that does not sync: records are late or unavailable, never lost."""
 
 import fcntl
 import json

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from evalward.cli.app import app
 from evalward.corpus.corpus_case import CorpusError, case_of
-from evalward.guard.target import Target
+from evalward.guard.target import Profile, Target
 from evalward.playground.question import Question
 from evalward.playground.snippets import case_text, snippets
 from evalward.playground.verdict_view import verdict_view
@@ -145,9 +145,9 @@ def test_a_case_expects_the_verdicts_of_now(asked: dict[str, Any]) -> None:
     (written,) = yaml.safe_load(case_text(question, "own/case", verdict))
     case = case_of("case", written)
 
-    for profile in ("balanced", "strict"):
+    for profile in (Profile.BALANCED, Profile.STRICT):
         expected = case.expect[profile] if isinstance(case.expect, dict) else case.expect
-        assert (expected == "allow") is verdict["profiles"][profile]["allowed"]
+        assert (expected == "allow") is verdict["profiles"][profile.value]["allowed"]
     assert (case.code, case.sink, case.bindings) == (question.code, question.sink, question.bindings)
 
 
