@@ -173,7 +173,10 @@ def static_name(walk: Walk, node: Node) -> str | None:
 
 
 def method(walk: Walk, _node: Node, children: list[Node], place: Place) -> None:
-    """Check a method of an object literal."""
+    """Check a method of an object literal, which has no `static`."""
+    static = next((child for child in children[:-3] if KIND_NAMES[child.kind_id] == "static"), None)
+    if static is not None:
+        raise fail("a static method of an object literal", static)
     method_parts(walk, children, place, super_call=False)
 
 
