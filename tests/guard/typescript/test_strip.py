@@ -67,7 +67,7 @@ def program(seed: int) -> str:
 
 
 @needed
-@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 6))])
+@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 3))])
 def test_random_texts_are_refused_or_what_the_compiler_makes(block: int) -> None:
     texts = [f"async () => {{\n{program(seed)}\n}}" for seed in range(block * 5_000, (block + 1) * 5_000)]
     judged = [(text, found) for text in texts if not isinstance(found := stripped(text), NotStripped)]
