@@ -21,7 +21,7 @@ class Findings:
     elements whose name comes from outside. ``uncalled``: what runs now is called by nothing. ``key_checks`` says
     where the payload checks a key, and which argument that is, counted from the last one. ``outside`` says that a
     built-in function was called outside the conditions of its model. ``unresolved`` are the sinks that were given a
-    text of which nothing is known, by their kind.
+    unknown text, by their kind.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Findings:
         self.unresolved: set[tuple[str, Span]] = set()
 
     def miss(self, kind: str, span: Span) -> None:
-        """Note a sink that is given a text of which nothing is known."""
+        """Note a sink that is given an unknown text."""
         self.unresolved.add((kind, span))
 
     def name_element(self, span: Span) -> None:

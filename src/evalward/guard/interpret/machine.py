@@ -308,7 +308,7 @@ class Reports(Protocol):
         ...
 
     def miss(self, kind: str, span: Span) -> None:
-        """Note a sink that is given a text of which nothing is known."""
+        """Note a sink that is given an unknown text."""
         ...
 
     def name_element(self, span: Span) -> None:

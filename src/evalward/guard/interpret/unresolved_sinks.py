@@ -1,4 +1,4 @@
-"""Sinks that are given a text of which nothing is known, in a payload that has a text that such a sink runs.
+"""Sinks that are given an unknown text, in a payload that has a text that such a sink runs.
 
 Many members of the language and of the host give back what they were given: the name of a computed method, the
 description of a symbol, what ``toJSON`` returned. No list of them is complete. A payload that holds a URL of a script,
