@@ -20,7 +20,7 @@ class Findings:
     those of them whose key turns out to be checked. ``clicked`` are the items of an application's menu, ``named`` the
     elements whose name comes from outside. ``uncalled``: what runs now is called by nothing. ``key_checks`` says
     where the payload checks a key, and which argument that is, counted from the last one. ``outside`` says that a
-    built-in function was called outside the conditions of its model. ``unresolved`` are the sinks that were given a
+    built-in function was called outside the conditions of its model. ``unresolved`` are the sinks that were given an
     unknown text, by their kind.
     """
 
