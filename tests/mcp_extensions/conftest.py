@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,10 +19,8 @@ from evalward.server.settings import Settings
 from evalward.tools import Manifest, parse_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
-
-    from fastmcp_setup import Body
 
 EVAL_PAGE = {
     "name": "eval_page",
@@ -61,14 +59,15 @@ def address(tmp_path: Path, manifest: Manifest, log: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def run(address: str, manifest: Manifest) -> Callable[[Body], None]:
-    """Run a test's body with a Setup and an open guard client."""
-    from fastmcp_setup import Setup  # noqa: PLC0415 - of an extra, which may not be installed
+def run(
+    address: str, manifest: Manifest, request: pytest.FixtureRequest
+) -> Callable[[Callable[[Any], Awaitable[None]]], None]:
+    """Run a test's body with the ``Setup`` of its module and an open guard client."""
 
-    def start(body: Body) -> None:
+    def start(body: Callable[[Any], Awaitable[None]]) -> None:
         async def inside() -> None:
             async with AsyncGuardClient(address, timeout=10) as guard:
-                await body(Setup(guard, manifest))
+                await body(request.module.Setup(guard, manifest))
 
         asyncio.run(inside())
 

@@ -1,6 +1,5 @@
 """mcp 2: the extension's answers, its refusals to start, and that no bypass runs unjudged code."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -89,20 +88,6 @@ async def call(server: MCPServer[Any], name: str = "eval_page", **arguments: Any
 
 
 Body = Callable[[Setup], Awaitable[None]]
-
-
-@pytest.fixture
-def run(address: str, manifest: Manifest) -> Callable[[Body], None]:
-    """Run a test's body with a Setup and an open guard client."""
-
-    def start(body: Body) -> None:
-        async def inside() -> None:
-            async with AsyncGuardClient(address, timeout=10) as guard:
-                await body(Setup(guard, manifest))
-
-        asyncio.run(inside())
-
-    return start
 
 
 def assert_denied(result: Any, code: str) -> None:
