@@ -102,7 +102,7 @@ def test_a_named_file_that_is_enforced_is_checked_and_another_is_not() -> None:
     assert PROSE.below("README.md", rules.enforced)
     assert not PROSE.below("README.md.txt", rules.enforced)
     assert PROSE.below("src/evalward/api.py", RULES.enforced)
-    assert PROSE.below("src/evalward/guard/judge.py", RULES.enforced)
+    assert PROSE.below("src/evalward/guard/pipeline.py", RULES.enforced)
     assert PROSE.main([str(ROOT / "README.md"), str(ROOT / "tests" / "docs" / "test_prose.py")]) == 0
 
 

@@ -36,7 +36,7 @@ PIECES = cases("screen/pieces")
 def _unhurried(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch, profile: str) -> Verdict:
     """Judge with every shortcut taken away."""
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["evalward.guard.judge"], "is_quiet", lambda *_, **__: False)
+        patch.setattr(sys.modules["evalward.guard.pipeline"], "is_quiet", lambda *_, **__: False)
         patch.setattr(sys.modules["evalward.guard.resolve"], "is_loaded", lambda *_, **__: True)
         return _judged(case, profile)
 

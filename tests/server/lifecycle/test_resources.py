@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,18 @@ def test_no_process_takes_more_than_the_page_says(serve: Callable[..., Any]) -> 
     sizes = {each: resident_mb(each) for each in (pid, *children(pid))}
     assert len(sizes) > 1
     assert max(sizes.values()) <= MOST_MB, sizes
+
+
+def test_a_process_whose_workers_judge_does_not_hold_the_interpreter() -> None:
+    listed = (
+        "import sys, evalward.cli.serve; print(*(m for m in sys.modules if m.startswith('evalward.guard')))"
+    )
+    run = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True)
+    held = run.stdout.split()
+    assert "evalward.guard.rules" in held
+    assert not [
+        each for each in held if each.startswith(("evalward.guard.pipeline", "evalward.guard.interpret"))
+    ]
 
 
 def test_the_page_gives_the_bounds_that_ci_measures() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from evalward.codes import Code
-from evalward.guard.judge import judge
+from evalward.guard import judge
 from evalward.guard.repair.evaluated import (
     constructed_text,
     evaluated_page_text,

@@ -19,7 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from evalward.guard import GRAMMAR, RULESET, judge
+from evalward.guard import GRAMMAR, RULESET
+from evalward.guard.pipeline import judge
 from evalward.guard.repair import judge_repaired
 from evalward.guard.rules import Rules
 from evalward.guard.target import Target
