@@ -164,6 +164,7 @@ class HeapObject(ObjectAtom):
 
     __slots__ = (
         "bound",
+        "called",
         "elements",
         "escaped",
         "exact",
@@ -209,6 +210,7 @@ class HeapObject(ObjectAtom):
         self.unit: Activation | None = None
         self.home: HeapObject | None = None
         self.bound: tuple[Value, tuple[Value, ...]] | None = None
+        self.called = False  # known of bound functions alone
         self.growth = 0
         self.readers = Readers()
         self.inside: Value | None = None  # the cached results of `contents` and `everything`

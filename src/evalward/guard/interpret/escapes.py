@@ -129,6 +129,12 @@ class Escapes:
         if not prototypes:
             self._dataflow.escape_object(function)
 
+    def expect_bound_calls(self) -> None:
+        """Let the host call the bound functions that nothing is seen to call."""
+        for target in list(self._store.objects.values()):
+            if target.bound is not None and not target.called:
+                self._dataflow.escape_object(target)
+
     def _has(self, target: HeapObject, function: HeapObject) -> bool:
         """Whether an object is a prototype that has a function as a method."""
         return bool(target.owners) and any(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, of
+from evalward.guard.domain.atoms import BOTTOM, V_UNKNOWN, of
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_PREFIX
 from evalward.guard.domain.span import Span
@@ -44,13 +44,17 @@ _PRIVATE = PRIVATE_PREFIX
 
 
 class ImplicitCalls:
-    """The methods that convert, read or step an object; ``_made`` are objects, and those that ran on them."""
+    """The methods that convert, read or step an object; ``_made`` are objects, and those that ran on them.
+
+    ``_handed`` are the bound functions that were called because the host has them.
+    """
 
     def __init__(self, state: RunState, calls: Calls) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
         self._calls = calls
         self._made: set[tuple[HeapObject, HeapObject]] = set()
+        self._handed: set[HeapObject] = set()
 
     def run(self) -> bool:
         """Run the conversion, accessor and iterator methods of each object; return whether there were any.
@@ -59,7 +63,8 @@ class ImplicitCalls:
         """
         dataflow, objects = self._dataflow, self._store.objects
         holders = {target for target in objects.values() if any(True for _ in _methods(target))}
-        if not holders:
+        bound = [target for target in objects.values() if target.escaped and target.bound is not None]
+        if not holders and not bound:
             return False
         found = [
             (owner, function)
@@ -71,9 +76,16 @@ class ImplicitCalls:
         ]
         asked = dataflow.reader
         dataflow.reader = Outcome(0)  # no instruction uses the results of these calls
+        for target in bound:  # what has got one calls it, with what is bound
+            if target not in self._handed:
+                self._handed.add(target)
+                self._calls.call(of(target), V_UNKNOWN, (), Span.at(target.start), V_UNKNOWN)
         for owner, function in found:
             unit = function.unit
             if unit is None:
+                if (owner, function) not in self._made:
+                    self._made.add((owner, function))
+                    self._calls.call(of(function), of(owner), (), Span.at(owner.start))
                 continue
             if (owner, function) not in self._made:
                 if unit.ran and (not unit.uses_this or owner in unit.receivers):
@@ -87,7 +99,7 @@ class ImplicitCalls:
             if unit.parameters:
                 unit.ran = had_run  # what it does with arguments is still to be seen
         dataflow.reader = asked
-        return bool(self._made)
+        return bool(self._made or self._handed)
 
 
 def _chain(owner: HeapObject) -> Iterator[HeapObject]:
@@ -103,12 +115,14 @@ def _chain(owner: HeapObject) -> Iterator[HeapObject]:
 
 
 def _methods(holder: HeapObject) -> Iterator[HeapObject]:
-    """Yield the payload functions of an object that run without a call in the text."""
+    """Yield the payload functions of an object that run without a call in the text, bound ones among them."""
     values = [*holder.getters.values(), *holder.setters.values()]
     for name, value in holder.properties.items():
         if name in _PROTOCOLS or (name.startswith((_SYMBOLS, _HANDLER)) and not name.startswith(_PRIVATE)):
             values.append(value)
     for value in values:
         for atom in in_order(value or BOTTOM):
-            if isinstance(atom, HeapObject) and atom.unit is not None and not atom.unit.arrow:
+            if isinstance(atom, HeapObject) and (
+                atom.bound is not None or (atom.unit is not None and not atom.unit.arrow)
+            ):
                 yield atom

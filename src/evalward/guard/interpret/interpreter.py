@@ -72,6 +72,9 @@ class Interpreter:
             machine.execution.drain()
             waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
         self._call_implicitly()
+        machine.escapes.expect_bound_calls()
+        machine.execution.drain()
+        self._call_implicitly()
         for _ in range(_MAX_REVIVALS):
             if not machine.havoc.revive():
                 break

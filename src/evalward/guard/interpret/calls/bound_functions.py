@@ -27,6 +27,7 @@ def unbound(
     seen: set[HeapObject] = set()
     while True:
         target.readers[dataflow.reader] = None
+        target.called = True
         dataflow.steps += 1
         seen.add(target)
         function, bound = target.bound or (BOTTOM, (BOTTOM,))
