@@ -23,6 +23,7 @@ _CALLBACK: Final = re.compile(r"\S+ argument\d+")
 _STUB: Final = re.compile(r"<[^<>]+>|function (?:undefined|function)/1|function /0")
 _KEPT_ERROR: Final = re.compile(rf'((?:{"|".join(sorted(_ENGINE_ERRORS))})(?:: |{{message~:"))([^"\\]*)')
 _FRAMES: Final = re.compile(r'(?:\\n)?    at (?:[^"\\]|\\(?!n))*')
+_BLOB: Final = re.compile(r"(?<=blob:)([^\s\"'<>]*/)[0-9a-f-]{36}")
 _ENGINE_WORDING: Final = re.compile(
     r"not a function|not a constructor|not iterable|not an object|not defined|before initialization|not initialized"
     r"|Cannot (read|set|convert|destructure|assign|access|delete|redefine|create|define|add|mix)|cannot read property"
@@ -94,8 +95,7 @@ def _of_records(original: EngineRun, hardened: EngineRun) -> str | None:
         if part == "globals" and not ours[part] and original.engine is Engine.QUICKJS:
             continue
         one, other = ours[part], theirs[part]
-        if part != "page":
-            one, other = _comparable(one), _comparable(other)
+        one, other = (_page(one), _page(other)) if part == "page" else (_comparable(one), _comparable(other))
         if one != other:
             return f"{part} {excerpts(one, other)}"
     return None
@@ -130,9 +130,14 @@ def _comparable(part: object) -> object:
     return sorted(lines, key=_callback)
 
 
+def _page(markup: str) -> str:
+    """Return the markup of a page without the engine's own names of blobs, which are random."""
+    return _BLOB.sub(r"\1blob", markup)
+
+
 def _plain(shown: str) -> str:
     """Return what a run showed without what the engine says about the text that it runs."""
-    return _STUB.sub("<host>", _KEPT_ERROR.sub(_unworded, _FRAMES.sub("", shown)))
+    return _STUB.sub("<host>", _KEPT_ERROR.sub(_unworded, _FRAMES.sub("", _page(shown))))
 
 
 def _unworded(error: re.Match[str]) -> str:

@@ -160,17 +160,34 @@ function settledMember(path, depth, key) {
   return (...args) => apply(RealPromise.prototype[key], settled, args);
 }
 
-/** Whether `f` is the host's. What P' holds instead of a method of the host's is frozen, as no callback is. */
-const isOfTheHost = (f) => apply(weakGet, stubs, [f]) !== undefined || (config.observe && isFrozen(f));
+const functionText = Function.prototype.toString;
+
+/** Whether `f` shows no text, and is neither bound by the payload nor what settles a promise. */
+function isNative(f) {
+  if (!apply(functionText, f, []).includes('[native code]')) return false;
+  const name = describe(f, 'name')?.value;
+  return hasOwn(f, 'prototype') || (typeof name === 'string' && name !== '' && !name.startsWith('bound '));
+}
+
+/** Whether `f` is the host's. What P' holds instead of a function of the host's is frozen, or has no text. */
+const isOfTheHost = (f) => apply(weakGet, stubs, [f]) !== undefined || (config.observe && (isFrozen(f) || isNative(f)));
 
 // How many callbacks each stub has been given: what they do at the same time is distinguished by it.
 const callbacks = create(null);
 
+/** Arguments of which the first is a URL: the Web converts to text what is no request of its own (Web IDL, RequestInfo). */
+function asUrl(args) {
+  const [url, ...rest] = args;
+  if (!config.observe || !isObject(url) || apply(tagOf, url, []) === '[object Request]') return args;
+  return [text(url), ...rest];
+}
+
 function stubCall(path, depth, args) {
   const name = path.slice(path.lastIndexOf('.') + 1);
   if (isDriven(name)) return driven(path, name, args);
+  if (config.observe && hasOwn(config.answers, name)) return config.answers[name];
   // Asking what a request is has no effect.
-  if (args.length > 0 || !config.doNothing.includes(name)) notice(path, args);
+  if (args.length > 0 || !config.doNothing.includes(name)) notice(path, config.takeUrl.includes(path) ? asUrl(args) : args);
   for (const [suffix, capability] of config.deniedCalls) {
     if (path === suffix || path.endsWith('.' + suffix)) hit(capability, 'call', path);
   }
