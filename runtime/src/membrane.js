@@ -140,15 +140,28 @@ export const addClassifier = (classify) => {
   quick = kinds && !kept;
 };
 
+let judgeHanded = () => {};
+/** How what a payload hands to a function of the page is judged; page/handing.js provides it. */
+export const onHanding = (judge) => { judgeHanded = judge; };
+
 // A function of the page gets the real global object as `this`, as its own code would give it.
 const hostFunction = {
   __proto__: null,
-  call: (self, args, real) => apply(real, self === records.get(G)?.safe ? G : pageValue(self), pageValues(args)),
-  construct: (args, newTarget, real) => construct(real, pageValues(args), newTarget),
+  call(self, args, real) {
+    judgeHanded(self, args);
+    return apply(real, self === records.get(G)?.safe ? G : pageValue(self), pageValues(args));
+  },
+  construct(args, newTarget, real) {
+    judgeHanded(undefined, args);
+    return construct(real, pageValues(args), newTarget);
+  },
 };
 
 /** Whether a function is the page's own, and no native. */
 export const isOfThePage = (record) => record.call === hostFunction.call;
+
+/** Whether the engine may call `f` as a callback: the payload's own, the page's, or what a payload holds instead of a function. */
+export const isHarmlessCallback = (f) => isOwn(f) || recordOf(f).safe === f || isOfThePage(recordOf(f));
 
 /** What a function of the page gets for another one: the function itself, which it may compare. A payload may call it anyway. */
 export const pageValue = (x) => {
@@ -186,6 +199,21 @@ function hide(f) {
 const { prefix } = CONFIG;
 const isOfProgram = (f) => typeof prefix === 'string' && prefix.length > 9 && apply(stringIndexOf, apply(functionToString, f, []), [prefix]) >= 0;
 
+/** Whether the payload has met a function of the page's: such a one may put a raw value under a name of the payload's choice. */
+export let pageHelps = false;
+
+let isReading = false;
+/** Call `read`, a native that calls methods which it finds: as long as it runs, no function of the page is met for the first time. */
+export function whileReading(read) {
+  const outer = isReading;
+  isReading = true;
+  try {
+    return read();
+  } finally {
+    isReading = outer;
+  }
+}
+
 /** The record of a foreign function that is seen for the first time. */
 function meet(f) {
   if (isOfProgram(f)) {
@@ -200,7 +228,11 @@ function meet(f) {
     const name = nativeName(f);
     if (name === 'eval') denied(f, 'eval()');
     else if (name !== '') denied(f, 'global-object', 'a native that no list names');
-    else handler(f, hostFunction);
+    else {
+      if (isReading) deny('global-object', 'a function of the page that is first met while data is read');
+      handler(f, hostFunction);
+      pageHelps = true;
+    }
   }
   return records.get(f);
 }

@@ -5,7 +5,7 @@ import {
 } from './natives.js';
 import { checkAlive } from './denial.js';
 import { v } from './membrane.js';
-import { c0 } from './calls.js';
+import { c0, c1 } from './calls.js';
 
 /** Whether the iterators of arrays are those of the engine. */
 const areOriginal = () => ArrayIteratorPrototype.next === arrayIteratorNext;
@@ -117,6 +117,41 @@ function copy(from, excluded) {
 }
 
 const NONE = { __proto__: null, length: 0 };
+
+/**
+ * What `yield*` iterates instead of `x`. The engine passes on to its methods what the generator is given, so that a raw function among
+ * them would be called with the payload's text.
+ */
+export function ye(x) {
+  if (isPlainArray(x)) return x;
+  return {
+    __proto__: null,
+    get [iteratorSymbol]() { return opens(x, iteratorSymbol); },
+    get [symbols.asyncIterator]() { return opens(x, symbols.asyncIterator); },
+  };
+}
+
+const opens = (x, key) => {
+  const method = x[key];
+  if (method === undefined || method === null) return undefined;
+  if (typeof method !== 'function') throw new TypeError('object is not iterable');
+  return () => steps(c0(method, x));
+};
+
+function steps(iterator) {
+  if (!isObject(iterator)) return iterator;
+  const { next } = iterator;
+  const closing = (key) => {
+    const method = iterator[key];
+    return method === undefined || method === null ? undefined : (x) => c1(method, iterator, v(x));
+  };
+  return {
+    __proto__: null,
+    next: (x) => c1(next, iterator, v(x)),
+    get return() { return closing('return'); },
+    get throw() { return closing('throw'); },
+  };
+}
 
 /** What `...x` copies in an object literal. The engine copies a primitive, whose properties are its characters. */
 export function os(x) {

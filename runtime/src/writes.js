@@ -1,7 +1,7 @@
 // Writes. A payload writes to its own objects as it likes; a setter of a foreign object is called as a function of the host
 // is called; prototypes, constructors and namespaces of the realm and of the host are not written to.
 import {
-  ObjectPrototype, ArrayPrototype, ObjectCtor, apply, defineProperty, deleteProperty, get, getPrototypeOf, hasOwn, isArray, isObject,
+  ObjectPrototype, ArrayPrototype, ObjectCtor, apply, defineProperty, deleteProperty, get, getPrototypeOf, has, hasOwn, isArray, isObject,
   newProxy, ownDescriptor, reflectSet, TypeError, weakMap, weakSet,
 } from './natives.js';
 import { dead, checkAlive, deny } from './denial.js';
@@ -89,6 +89,8 @@ function isFree(p) {
 const writer = {
   __proto__: null,
   get: ({ o }, key) => v(get(o, key)),
+  has: ({ o }, key) => has(o, key),
+  deleteProperty: ({ o }, key) => remove(o, key),
   set({ o }, key, value) {
     const p = getPrototypeOf(o);
     const known = p === lastPrototype ? lastSetters : knownSetters(p);

@@ -1,11 +1,12 @@
 /** Arrays and typed arrays (ECMA-262 §23.1, §23.2). */
 
-import { apply, ArrayCtor, ArrayPrototype, construct, get, getPrototypeOf, hasOwn, isArray, isObject, newProxy, ownDescriptor, speciesSymbol, then,
-  TypeError } from '../natives.js';
+import { apply, ArrayCtor, ArrayPrototype, construct, createDataProperty, get, getPrototypeOf, hasOwn, isArray, isObject, isView, newProxy,
+  ownDescriptor, speciesSymbol, then, TypeError } from '../natives.js';
 import { alias, isOpaque, unwrap, v } from '../membrane.js';
 import { define, set, writable, ws } from '../writes.js';
 import { withTexts } from '../functions.js';
 import { intrinsicConstructor } from './constructors.js';
+import { safeView } from './views.js';
 
 /** A method that changes its receiver: the receiver is written to by the payload. */
 const changes = (self, args, real) => {
@@ -90,6 +91,17 @@ const maker = (counts) => (self, args, real) => {
 /** A static method that makes an instance of its receiver, where an intrinsic checks what is made. */
 export const statics = (self, args, real) => apply(real, intrinsicConstructor(self), args);
 
+/** `toLocaleString(locales, options)` passes both on to the method of each element, which may be a function that the page has put there. */
+const localised = (self, args, real) => {
+  if (args.length === 0 || !isObject(self) || isView(self)) return apply(real, self, args);
+  const list = [];
+  for (let i = 0; i < self.length; i++) {
+    const element = v(self[i]);
+    createDataProperty(list, i, isObject(element) ? safeView(element) : element);
+  }
+  return apply(real, list, args);
+};
+
 export const arrays = {
   'Array.prototype': {
     'push|pop|shift|unshift|reverse|sort|fill|copyWithin': changes,
@@ -100,6 +112,7 @@ export const arrays = {
     slice: converting(2),
     flat: converting(1),
     'concat|map|filter|flatMap': species,
+    toLocaleString: localised,
     'join|toString': (self, args, real) => apply(real, isObject(self) ? withTexts(self) : self, args),
   },
   Array: {

@@ -1,10 +1,14 @@
 /** `JSON` (ECMA-262 §25.5). */
 
 import { apply, create, createDataProperty, G, getPrototypeOf, isArray, isObject, StringCtor } from '../natives.js';
-import { v } from '../membrane.js';
+import { pageHelps, v, whileReading } from '../membrane.js';
 import { assertDefinable, writable } from '../writes.js';
 import { at } from './arguments.js';
 import { readsDeep } from './deep.js';
+
+let treeOf;
+/** How the tree of a value is made, where functions of the page may be called; page/serialising.js provides it. */
+export const onSerialising = (make) => { treeOf = make; };
 
 const safeValue = (key, value) => v(value);
 
@@ -17,8 +21,8 @@ const isBox = (x) => {
   return above === BOXES[0] || above === BOXES[1] || above === BOXES[2];
 };
 
-/** A replacer for a list of names (§25.5.2.1, step 5): objects have those alone, in the list's order. */
-const picking = (list) => {
+/** The names in a replacer that is a list (§25.5.2.1, step 5). */
+const namesIn = (list) => {
   const known = create(null);
   const names = [];
   for (let i = 0; i < list.length; i++) {
@@ -28,6 +32,12 @@ const picking = (list) => {
     if (known[name] !== true) createDataProperty(names, names.length, name);
     known[name] = true;
   }
+  return names;
+};
+
+/** A replacer for a list of names: objects have those alone, in the list's order. */
+const picking = (list) => {
+  const names = namesIn(list);
   return (key, value) => {
     const safe = v(value);
     if (!isObject(safe) || typeof safe === 'function' || isArray(safe) || isBox(safe)) return safe;
@@ -49,6 +59,11 @@ export const json = {
     // SerializeJSONProperty (§25.5.2.2) gives the replacer what lies in the object.
     stringify(self, args, real) {
       const replacer = at(args, 1);
+      if (treeOf !== undefined && isObject(at(args, 0))) {
+        if (!pageHelps && typeof replacer !== 'function') return whileReading(() => apply(real, undefined, args));
+        const names = isArray(replacer) ? namesIn(replacer) : undefined;
+        return apply(real, undefined, [treeOf(args[0], typeof replacer === 'function' ? replacer : undefined, names), names, at(args, 2)]);
+      }
       if (typeof replacer !== 'function') {
         if (readsDeep() && isObject(at(args, 0))) args[1] = isArray(replacer) ? picking(replacer) : safeValue;
         return apply(real, undefined, args);

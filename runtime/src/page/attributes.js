@@ -22,6 +22,10 @@ const ANIMATED = words('values to from by');
 const PRAGMAS = words('content-type content-language default-style x-ua-compatible');
 const LOADS_AS_MEDIA = words('image feimage link');
 
+let judgeDocument;
+/** How the text of a document is judged; creation.js provides it. */
+export const onFrameDocument = (judge) => { judgeDocument = judge; };
+
 const startsWith = (text, start) => {
   for (let i = 0; i < start.length; i++) if (text[i] !== start[i]) return false;
   return true;
@@ -48,6 +52,7 @@ export const judgeAttribute = (tag, attribute, value, isNew) => {
   if (isScript(tag) && !HARMLESS_ON_SCRIPTS[name]) deny('dom-script-injection');
   if (isFrame(tag)) {
     if (tag === 'iframe' && name === 'src') judgeUrl(value, 'frame');
+    else if (tag === 'iframe' && name === 'srcdoc') judgeDocument(value);
     else if (!HARMLESS_ON_FRAMES[name] && !(isNew && RESTRICTING[name])) deny('dom-script-injection');
     return;
   }

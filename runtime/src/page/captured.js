@@ -50,3 +50,10 @@ export const readStyle = isNative(styleReader) && apply(includes, apply(function
 
 const RealBlob = ownDescriptor(G, 'Blob')?.value;
 export const blobType = isNative(RealBlob) ? ownDescriptor(RealBlob.prototype, 'type')?.get : undefined;
+
+const valueReader = (name) => G[name].prototype.valueOf;
+export const numberValue = valueReader('Number');
+export const stringValue = valueReader('String');
+export const booleanValue = valueReader('Boolean');
+export const bigintValue = valueReader('BigInt');
+export const { isRawJSON } = G.JSON;

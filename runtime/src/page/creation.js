@@ -1,14 +1,15 @@
 /** Members that make elements, windows, workers and URLs of objects. */
 import {
-  apply, construct, create, createDataProperty, G, getPrototypeOf, isArray, isObject, ownDescriptor, regexpExec, TypeError, weakMap,
+  apply, construct, create, createDataProperty, G, get, getPrototypeOf, isArray, isObject, ownDescriptor, regexpExec, TypeError, weakMap,
 } from '../natives.js';
 import { deny } from '../denial.js';
-import { isOpaque, unwrap } from '../membrane.js';
+import { isHarmlessCallback, isOpaque, unwrap } from '../membrane.js';
 import { blobType } from './captured.js';
 import {
-  activeElement, branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf,
+  activeElement, branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsIn, elementsInDocument, elementsInFragment, FRAGMENT, hostOf,
   inertBody, kindOf, nodeCount, parentOf, parseDocument, rootElement, selectionStart, userModify,
 } from './dom.js';
+import { onFrameDocument } from './attributes.js';
 import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
 import { guarded, judgeTree, parsed, shadowRootOf } from './trees.js';
@@ -39,12 +40,26 @@ const documentOf = (self, args, real) => {
   return made;
 };
 
+const REACTIONS = [
+  'connectedCallback', 'disconnectedCallback', 'connectedMoveCallback', 'adoptedCallback', 'attributeChangedCallback', 'formAssociatedCallback',
+  'formResetCallback', 'formDisabledCallback', 'formStateRestoreCallback',
+];
+
+/** The engine calls these with names and values of attributes: a raw function that the page has put there is denied. */
+const judgeReactions = (prototype) => {
+  for (let i = 0; isObject(prototype) && i < REACTIONS.length; i++) {
+    const f = get(prototype, REACTIONS[i]);
+    if (typeof f === 'function' && !isHarmlessCallback(f)) deny('dom-script-injection', 'a native as a reaction of an element');
+  }
+};
+
 /** `customElements.define(name, constructor, options)`: a customised built-in would be a script or frame by another name. */
 const define = (self, args, real) => {
   const options = at(args, 2);
   if (options !== undefined && options !== null) {
     if (options.extends !== undefined) deny('dom-script-injection');
   }
+  if (typeof at(args, 1) === 'function') judgeReactions(args[1].prototype);
   return apply(real, self, args.length > 2 ? [args[0], args[1]] : args);
 };
 
@@ -72,7 +87,7 @@ const blob = {
   construct(args, newTarget, real) {
     const parts = joined(at(args, 0));
     const type = isObject(at(args, 1)) && !isOpaque(args[1]) ? ownDescriptor(args[1], 'type')?.value : undefined;
-    if (parts === undefined || typeof type !== 'string' || !isHtml(type)) return construct(real, args, newTarget);
+    if (parts === undefined || typeof type !== 'string' || !isHtml(type) && type !== SVG) return construct(real, args, newTarget);
     const made = construct(real, [parts.list, { type }], newTarget);
     markupOf.set(made, parts.text);
     return made;
@@ -89,8 +104,9 @@ export const judgeBlob = (blob) => {
     if (getPrototypeOf(error) !== TypeError.prototype) throw error;
     return;
   }
-  const text = isHtml(type) ? markupOf.get(blob) : undefined;
-  if (text !== undefined) judgePage(text);
+  const text = markupOf.get(blob);
+  if (text !== undefined && isHtml(type)) judgePage(text);
+  else if (text !== undefined && type === SVG) judgePicture(text);
   else if (!isMedia(essence(type)) && !isPassive(essence(type))) deny('dom-script-injection');
 };
 
@@ -108,8 +124,21 @@ const isHtml = (type) => type === 'text/html' || type === 'text/html;charset=utf
  */
 const judgePage = (text) => {
   if (apply(regexpExec, READ_ELSEHOW, [text]) !== null) deny('dom-script-injection');
-  judgeTree(rootElement(parseDocument(text)));
+  judgeTree(rootElement(parseDocument(text, 'text/html')));
 };
+
+/** Judge a picture that may be opened as a document. What an instruction or a declaration says is not in the tree. */
+const judgePicture = (text) => {
+  if (apply(regexpExec, DECLARES, [text]) !== null) deny('dom-script-injection');
+  const root = rootElement(parseDocument(text, SVG));
+  if (tagOf(root) !== 'svg' || nodeCount(elementsIn(root, 'parsererror')) > 0) deny('dom-script-injection', 'a picture that is no document');
+  judgeTree(root);
+};
+
+const SVG = 'image/svg+xml';
+const DECLARES = /<[?!]|[\0\x0e\x0f\x1b\ufeff]/;
+
+onFrameDocument(judgePage);
 
 // A byte order mark is no text to a browser, and text to a parser of strings.
 const READ_ELSEHOW = /<no|[\0\x0e\x0f\x1b\ufeff]|shadowrootmode/i;
@@ -128,6 +157,18 @@ const navigate = (self, args, real) => {
 
 /** `document.open`: with three arguments that of the window; with fewer it replaces the page. */
 const refuse = () => () => deny('dom-script-injection');
+
+const TRUSTING = ['createHTML', 'createScript', 'createScriptURL'];
+
+/** `trustedTypes.createPolicy(name, options)`: a policy without functions trusts nothing. */
+const policy = (self, args, real) => {
+  const options = at(args, 1);
+  if (options !== undefined && options !== null) {
+    if (!isObject(options)) return apply(real, self, args);
+    for (let i = 0; i < TRUSTING.length; i++) if (get(options, TRUSTING[i]) !== undefined) deny('dom-script-injection');
+  }
+  return apply(real, self, [string(at(args, 0)), { __proto__: null }]);
+};
 
 /** `setTimeout(f)`: text would be compiled. */
 const timer = (self, args, real) => {
@@ -250,6 +291,7 @@ export const creation = {
   blob: () => blob,
   objectUrl: () => objectUrl,
   navigate: () => navigate,
+  policy: () => policy,
   refuse,
   worker: () => () => deny('worker'),
   timer: () => timer,

@@ -164,7 +164,7 @@ const parseText = method('DOMParser', 'parseFromString');
 const makeParser = constructorOf('DOMParser');
 
 /** Markup as a document of its own, without a browsing context. */
-export const parseDocument = (markup) => parseText(makeParser(), markup, 'text/html');
+export const parseDocument = (markup, type) => parseText(makeParser(), markup, type);
 
 let quiet;
 

@@ -6,7 +6,9 @@ import { onExotic } from '../writes.js';
 import { meetFunction } from './contact.js';
 import { home } from './dom.js';
 import { exotic } from './exotic.js';
+import { installHanding } from './handing.js';
 import { foreignNode, judgeWindowRead } from './realms.js';
+import { installSerialising } from './serialising.js';
 import { installTyping } from './typing.js';
 import { installClock } from './unnamed.js';
 
@@ -24,10 +26,12 @@ export function installPage() {
     if (property === undefined || !hasOwn(property, 'value') || !isObject(property.value)) continue;
     denied(property.value, 'nested-evaluation', undefined, undefined, OPEN);
   }
+  installSerialising();
   installClock();
   if (home === undefined) return;
   addClassifier(foreignNode);
   onWindowRead(judgeWindowRead);
   onExotic(exotic);
+  installHanding();
   installTyping();
 }

@@ -52,7 +52,7 @@ export const INTERFACES = {
   createExpression: 'view1 Document XPathEvaluator',
   createNodeIterator: 'view2 Document',
   createObjectURL: 'objectUrl StorageAccessHandle !URL',
-  createPolicy: 'refuse TrustedTypePolicyFactory',
+  createPolicy: 'policy TrustedTypePolicyFactory',
   createTreeWalker: 'view2 Document',
   createWorklet: 'worker SharedStorage',
   define: 'define CustomElementRegistry',

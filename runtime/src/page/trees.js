@@ -187,8 +187,8 @@ const SUSPECT = /(?:^|[^a-z\d-])on|srcdoc|=\s*["']?[\0-\x20]*(?:j|&|v)/i;
  */
 export const judgeMarkup = (markup) => {
   if (apply(regexpExec, SUSPECT, [markup]) === null) return;
-  judgeTree(rootElement(parseDocument(markup)));
-  judgeTree(rootElement(parseDocument('<template>' + markup)));
+  judgeTree(rootElement(parseDocument(markup, 'text/html')));
+  judgeTree(rootElement(parseDocument('<template>' + markup, 'text/html')));
 };
 
 /**

@@ -202,7 +202,10 @@ def _yield(printer: Printer, node: Yield) -> str:
     printer.frame.yields += 1
     if node.operand is None:
         return f"{printer.run('v')}(yield)"
-    return f"{printer.run('v')}(yield{'*' if node.delegate else ''} {printer.expression(node.operand)})"
+    operand = printer.expression(node.operand)
+    if node.delegate:
+        return f"{printer.run('v')}(yield* {printer.run('ye')}({operand}))"
+    return f"{printer.run('v')}(yield {operand})"
 
 
 def _super(_: Printer, __: Super) -> str:
