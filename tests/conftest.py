@@ -1,11 +1,11 @@
-"""Settings of all tests: untimed hypothesis examples, samples of many cases, and no process that outlives its test."""
+"""Settings of all tests: untimed hypothesis examples, samples, the order, and no process that outlives its test."""
 
 import json
 import os
 import signal
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) * 3 // 2
 
 
-@pytest.hookimpl(tryfirst=True)  # before ``-m`` deselects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """Choose the samples before ``-m`` deselects, and order the rest after it."""
+    _mark_samples(items)
+    yield
+    items[:] = _dealt(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _mark_samples(items: list[pytest.Item]) -> None:
     """Mark the cases of each test with ``sampled(share)`` as exhaustive, except for one in ``share``.
 
     The checksums of the cases' names choose, so that each run takes the same ones, and at least one of each test.
@@ -49,6 +56,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         (share,) = marker.args
         for item in cases[-(-len(cases) // share) :]:
             item.add_marker("exhaustive")
+
+
+def _dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Return ``items`` so that every worker begins with some of the tests that last long, and none ends with one.
+
+    ``--dist worksteal`` gives each worker a part of the list, one after another, all of nearly the same length.
+    """
+    if workers == 1:
+        return items
+    lasting = sorted((item for item in items if _seconds(item)), key=_seconds, reverse=True)
+    others = [item for item in items if not _seconds(item)]
+    dealt: list[pytest.Item] = []
+    for worker in range(workers):
+        mine = lasting[worker::workers]
+        room = max(0, (len(items) - len(dealt)) // (workers - worker) - len(mine))
+        dealt += mine + others[:room]
+        others = others[room:]
+    return dealt + others
+
+
+def _seconds(item: pytest.Item) -> int:
+    marker = item.get_closest_marker("lasts")
+    return int(marker.args[0]) if marker else 0
 
 
 @pytest.fixture

@@ -191,6 +191,7 @@ def rows(table: str) -> dict[str, tuple[int, float, int, float]]:
     }
 
 
+@pytest.mark.lasts(20)
 @pytest.mark.exhaustive
 @needs_packages
 def test_the_command_prints_the_table_of_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:

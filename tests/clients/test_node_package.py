@@ -49,6 +49,7 @@ def run_tests(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.lasts(80)
 @pytest.mark.exhaustive
 @needs_npm
 @needs_package
@@ -58,6 +59,7 @@ def test_the_package_passes_its_own_tests() -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
+@pytest.mark.lasts(80)
 @pytest.mark.exhaustive
 @needs_npm
 @needs_package

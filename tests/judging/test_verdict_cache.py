@@ -56,7 +56,9 @@ def decided(verdict: Verdict) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    "share", [40, pytest.param(1, marks=pytest.mark.exhaustive)], ids=["sample", "whole corpus"]
+    "share",
+    [40, pytest.param(1, marks=[pytest.mark.lasts(25), pytest.mark.exhaustive])],
+    ids=["sample", "whole corpus"],
 )
 @pytest.mark.parametrize("profile", [Profile.BALANCED, Profile.STRICT])
 def test_the_corpus_is_answered_as_without_a_cache(profile: Profile, share: int) -> None:

@@ -42,6 +42,7 @@ def test_the_lock_file_pins_what_the_package_names() -> None:
 
 
 @needs_tools
+@pytest.mark.lasts(90)
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_live_mutant_is_caught_but_for_those_listed(tool: str) -> None:

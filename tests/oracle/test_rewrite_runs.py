@@ -64,6 +64,7 @@ def rewritten_payloads() -> Iterator[tuple[str, bytes, bytes, Place]]:
             yield name, payload, rewritten(payload, verdict.rewrites), Place(target, shape, sink, bindings)
 
 
+@pytest.mark.lasts(60)
 @pytest.mark.exhaustive
 @pytest.mark.skipif(bool(Oracles().absent), reason="an engine is not installed")
 def test_no_rewrite_that_the_guard_offers_does_something_else(oracles: Oracles) -> None:

@@ -38,6 +38,7 @@ def commands(heading: str) -> str:
 
 @needs_tools
 @needs_npm
+@pytest.mark.lasts(30)
 @pytest.mark.exhaustive
 def test_the_commands_give_packages_that_every_tool_accepts(tmp_path: Path) -> None:
     clone = clean_copy(tmp_path / "clone")

@@ -119,6 +119,7 @@ def test_what_gives_nothing_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(told) > 100
 
 
+@pytest.mark.lasts(20)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "programs",
