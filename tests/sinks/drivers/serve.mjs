@@ -1,6 +1,7 @@
 // Runs driver code against real browsers, one payload after another. A line of standard input is a request
-// {driver, body}; a line of standard output is its answer {result} or {name, message}, or {ready: true} at the start.
-// `body` is the body of an async function, which may use SITE, the URL of a server. The arguments are the paths of Chromium and of ChromeDriver.
+// {driver, body, alone}; a line of standard output is its answer {result} or {name, message}, or {ready: true} at the start.
+// `body` is the body of an async function, which may use SITE, the URL of a server. Playwright gives it a page of its own,
+// and a browser context of its own if it is `alone`: a context costs twice as much as a page. The arguments are the paths of Chromium and of ChromeDriver.
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import vm from 'node:vm';
@@ -35,11 +36,26 @@ const once = (make) => {
   };
 };
 const playwright = once(() => chromium.launch({ executablePath, args }));
+// Its first page stays, so that the window of the other pages does. The browser closes it.
+let sharedContext;
+async function shared() {
+  if (sharedContext === undefined) {
+    sharedContext = await (await playwright()).newContext();
+    await sharedContext.newPage();
+  }
+  return sharedContext;
+}
 const launched = once(() => puppeteer.launch({ executablePath, args, headless: true }));
 const selenium = once(() => {
   const options = new chrome.Options().setChromeBinaryPath(executablePath).addArguments('--headless=new', ...args);
   return new Builder().forBrowser('chrome').setChromeOptions(options).setChromeService(new chrome.ServiceBuilder(chromedriver)).build();
 });
+
+/** Close the pages of a program in the shared context, and take away the cookies. */
+async function cleared(context) {
+  for (const page of context.pages().slice(1)) await page.close();
+  await context.clearCookies();
+}
 
 // As Playwright's: the text of the function runs in the main process, here a context of `vm` with a module `electron`.
 class JSHandle {
@@ -64,8 +80,8 @@ function application() {
 }
 
 const DRIVERS = {
-  async playwright(body) {
-    const context = await (await playwright()).newContext();
+  async playwright(body, alone) {
+    const context = alone ? await (await playwright()).newContext() : await shared();
     const page = await context.newPage();
     await page.setContent(CONTENT);
     // What a page may hold: a function that leads further than it seems.
@@ -73,7 +89,7 @@ const DRIVERS = {
     try {
       return await new AsyncFunction('page', 'context', 'browser', 'SITE', body)(page, context, await playwright(), SITE);
     } finally {
-      for (const each of (await playwright()).contexts()) await each.close();
+      for (const each of (await playwright()).contexts()) await (each === sharedContext ? cleared(each) : each.close());
     }
   },
   async puppeteer(body) {
@@ -104,9 +120,9 @@ process.on('unhandledRejection', () => {});
 const write = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
 write({ ready: true });
 for await (const line of createInterface({ input: process.stdin })) {
-  const { driver, body } = JSON.parse(line);
+  const { driver, body, alone } = JSON.parse(line);
   try {
-    write({ result: (await DRIVERS[driver](body)) ?? null });
+    write({ result: (await DRIVERS[driver](body, alone)) ?? null });
   } catch (error) {
     write({ name: error?.name ?? 'none', message: String(error?.message ?? error) });
   }

@@ -47,10 +47,13 @@ class Drivers:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
-    def run(self, driver: str, body: str) -> Any:
-        """Run the body of an async function; return its result, raise DriverError for what it throws."""
+    def run(self, driver: str, body: str, *, alone: bool = True) -> Any:
+        """Run the body of an async function; return its result, raise DriverError for what it throws.
+
+        A program that is not ``alone`` shares a context of Playwright with others, and so must not change it.
+        """
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"driver": driver, "body": body}) + "\n")
+        self._process.stdin.write(json.dumps({"driver": driver, "body": body, "alone": alone}) + "\n")
         self._process.stdin.flush()
         answer = self._read()
         if "result" in answer:
