@@ -117,7 +117,7 @@ def test_no_text_that_runs_in_playwright_for_python_is_allowed() -> None:
 
 
 # One test, since each pytest worker would start all drivers again.
-@pytest.mark.lasts(30)
+@pytest.mark.lasts(60)
 @pytest.mark.exhaustive
 def test_what_runs_in_a_driver_is_what_its_sink_says_and_is_judged(tmp_path: Path) -> None:
     found = seen(tmp_path)
