@@ -117,6 +117,10 @@ _XML_SCRIPT: Final = re.compile(rf"<\s*{_PREFIX}script|{_DECLARATIONS}", re.IGNO
 # An escape character switches to another character set (ISO 2022), a NUL is half of a UTF-16 letter.
 _OTHER_ENCODING: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _MIN_SCHEME: Final = 2
+_MIN_START: Final = 4
+# The scheme, unless `void` or nothing follows it, or it is part of a media type.
+_SCHEME_INSIDE: Final = re.compile(r"(?<![\w/-])javascript(?!:?(?:void|;|$|[\"'\]]))(?![\w-])")
+_GOES_ON: Final = re.compile(r"(?!void\b|;|//)[^\d]")
 _WHOLE: Final = re.compile(
     r"(?:[^<]|</?(?!(?:script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|plaintext|template|svg|math"
     r"|select|frameset)\b)[a-z][a-z0-9]*(?:\s+[a-z][\w-]*(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[\w./#:-]+))?)*\s*/?>)*",
@@ -217,6 +221,15 @@ def names_script(text: str) -> bool:
 def begins_script_scheme(text: str) -> bool:
     """Whether ``text`` is the beginning of ``javascript:``, at least two characters long."""
     return len(text) >= _MIN_SCHEME and "javascript:".startswith(text.strip().lower())
+
+
+def is_part_of_script_url(text: str) -> bool:
+    """Whether a text holds the scheme of a script's URL, is the beginning of it, or its end and more."""
+    plain = _DROPPED.sub("", text).lower()
+    if _SCHEME_INSIDE.search(plain) or (len(plain) >= _MIN_START and "javascript:".startswith(plain)):
+        return True
+    end, colon, rest = plain.partition(":")
+    return bool(colon and end and _GOES_ON.match(rest)) and "javascript".endswith(end)
 
 
 def holds_active_document(url: str) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 CATALOGUE = load_catalogue()
 PLAIN = {
     *{"string", "text", "number", "boolean", "bigint", "undefined"},
-    *{"plain", "data", "unknown", "symbol", "decoded"},
+    *{"plain", "data", "unknown", "symbol", "decoded", "element"},
 }
 OTHERS = {
     *{"host", "named", "unknown", "undefined", "deny", "data"},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ANY_STRING,
+    PLAIN_ELEMENT,
     SPELLS_ANY_NAME,
     TAINTED_STRING,
     V_ANY_BOOLEAN,
@@ -41,6 +42,7 @@ _UNSAFE = (
 )  # `setHTMLUnsafe` and the like
 _OUTSIDE = SPELLS_ANY_NAME | {TAINTED_STRING}
 _ELEMENT = of(known("Element"))
+_PLAIN: Value = of(PLAIN_ELEMENT)
 _RUNNING_ELEMENTS = frozenset({"script", "object", "embed"})
 
 
@@ -122,12 +124,15 @@ def _insert_html(machine: Machine, call: Call) -> Value:
 def _set_attribute(machine: Machine, call: Call) -> Value:
     offset = 1 if call.path.endswith("NS") else 0
     machine.set_attribute(call.arg(offset), call.arg(offset + 1), call.span)
+    if call.this & _ELEMENT and "src" in call.arg(offset):
+        machine.sink("source", call.arg(offset + 1), call.span)
     machine.use(call.all(), Flow.COERCE, call.span)
     return V_UNDEFINED
 
 
 def _create_element(machine: Machine, call: Call) -> Value:
-    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span):
+    names = machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span)
+    for atom in names:
         if type(atom) is str:
             if _runs(atom):
                 machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
@@ -143,7 +148,7 @@ def _create_element(machine: Machine, call: Call) -> Value:
             )
         elif atom is ANY_STRING:
             machine.miss(ELEMENT, call.span)
-    return _ELEMENT
+    return _ELEMENT if TAINTED_STRING in names else _PLAIN  # what another name may be is judged here
 
 
 def _create_document(machine: Machine, call: Call) -> Value:
@@ -164,19 +169,36 @@ _SCRIPT: Value = of(known("ScriptElement"))
 _SCRIPT_ATTRIBUTES = frozenset({"src", "href", "xlink:href"})
 
 
+# The end of a selector that names what it finds by a tag: `div > input.wide:checked`.
+_BY_TAG = re.compile(r"(?:.*[\s>+~])?([a-z][a-z0-9-]*)(?:[.#:][\w-]+|\[[^\[\],()]*\])*\s*", re.IGNORECASE)
+
+
+def is_plain(selector: str) -> bool:
+    """Whether what a selector finds is certainly no script: each of its parts ends in another element's name."""
+    parts = [_BY_TAG.fullmatch(part) for part in selector.split(",")]
+    return all(part is not None and not _runs(part[1]) for part in parts)
+
+
 def _select(machine: Machine, call: Call) -> Value:
     """Find elements: what a selector of scripts finds may be one."""
     path = call.path.rpartition(".")[2]
     made = machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
-    if not any(
-        type(text) is str and OF_SCRIPTS.search(text) for text in call.arg(1 if path.endswith("NS") else 0)
-    ):
+    selectors = call.arg(1 if path.endswith("NS") else 0)
+    if not any(type(text) is str and OF_SCRIPTS.search(text) for text in selectors):
+        if selectors and all(type(text) is str and is_plain(text) for text in selectors):
+            return _PLAIN if made == _ELEMENT else _of_plain(machine, call, path)
         return made
     if made == _ELEMENT:
         return made | _SCRIPT
-    return machine.materialize(
-        f"{'array' if path.endswith('All') else 'collection'}:@ScriptElement", call.span.start
-    )
+    return machine.materialize(f"{_list_kind(path)}:@ScriptElement", call.span.start)
+
+
+def _of_plain(machine: Machine, call: Call, path: str) -> Value:
+    return machine.materialize(f"{_list_kind(path)}:element", call.span.start)
+
+
+def _list_kind(path: str) -> str:
+    return "array" if path.endswith("All") else "collection"
 
 
 def _adopt(machine: Machine, call: Call) -> Value:
@@ -271,7 +293,7 @@ TRANSFER: dict[str, Transfer] = {
     "Element.toggleAttribute": _toggle_attribute,
     **{
         f"setter {kind}": _setter
-        for kind in ("html", "script", "document", "url", "value", "scheme", "handler", "navigate")
+        for kind in ("html", "script", "text", "document", "url", "value", "scheme", "handler", "navigate")
     },
     "DOMParser.prototype.parseFromString": _parse_markup,
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins.document import OF_SCRIPTS
+from evalward.guard.builtins.document import OF_SCRIPTS, is_plain
 from evalward.guard.builtins.timers import is_turned_into_text
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     HOST_HELD_TEXT,
     NULL,
+    PLAIN_ELEMENT,
     SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
     TAINTED_DATA,
@@ -84,7 +85,8 @@ def _elements(machine: Machine, selectors: Value) -> Value:
     scripts = MAY_LOCATE_SCRIPTS in machine.patches.properties or any(
         type(text) is str and OF_SCRIPTS.search(text) for text in selectors
     )
-    made = V_TAINTED_DATA | of(known("Element"))
+    plain = bool(selectors) and all(type(text) is str and is_plain(text) for text in selectors)
+    made = V_TAINTED_DATA | of(PLAIN_ELEMENT if plain else known("Element"))
     return made | of(known("ScriptElement")) if scripts else made
 
 

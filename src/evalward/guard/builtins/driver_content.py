@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.builtins.driver_files import judge_address, judge_file
+from evalward.guard.builtins.driver_options import has_option
+from evalward.guard.catalogue.entries import PARAMETERS_OF_COMMANDS
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
@@ -24,6 +26,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.interpret.unresolved_sinks import ADDRESS
 from evalward.guard.markup import holds_active_document, is_active, is_script_url, names_script
 
 if TYPE_CHECKING:
@@ -71,6 +74,8 @@ def _go(machine: Machine, call: Call) -> Value:
         for text in _constants(machine.held() | machine.told())
     ):
         _report(machine, call, "the URL may be a script that the payload gave to the page")
+    elif not is_resolved(url):
+        machine.miss(ADDRESS, call.span)
     judge_address(machine, url, call.span)
     return machine.materialize("promise:unknown", call.span.start)
 
@@ -127,10 +132,13 @@ def _field(machine: Machine, options: HeapObject, name: str, call: Call) -> Valu
 def _judge_answer(machine: Machine, call: Call, answer: HeapObject) -> None:
     judge_file(machine, _field(machine, answer, "path", call), call.span, shown=True)
     body = _field(machine, answer, "body", call)
-    if not body:
-        return
     types = _types(machine, call, answer)
     if types and all(_NEVER_RUNS.match(each) for each in types):
+        return
+    data = _field(machine, answer, "json", call)
+    if types and not all(_JSON.match(each) for each in types) and _is_active(machine.hold((data,))):
+        _report(machine, call, _ACTIVE_CONTENT)  # its texts stand in a document
+    if not body:
         return
     text = machine.to_string(body, call.span)
     if TAINTED_STRING in text or not types or not all(_JSON.match(each) for each in types):
@@ -166,10 +174,20 @@ _COMMAND: Final = re.compile(r"[A-Z][A-Za-z]+\.[a-z]\w*")
 
 def _send(machine: Machine, call: Call) -> Value:
     """``x.send(command, parameters)``, where x may be a session of the Chrome DevTools Protocol."""
-    if not machine.in_page and any(_COMMAND.fullmatch(text) for text in _constants(call.arg(0))):
+    command = call.arg(0)
+    if not machine.in_page and any(_COMMAND.fullmatch(text) for text in _constants(command)):
         _report(machine, call, "a command is sent to the browser")
+    elif not machine.in_page and not is_resolved(command) and _may_hold_code(machine, call):
+        _report(
+            machine, call, "a command that cannot be resolved is sent, perhaps to the browser", Rank.BY_KEY
+        )
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return V_UNKNOWN
+
+
+def _may_hold_code(machine: Machine, call: Call) -> bool:
+    """Whether the second argument may be the parameters of a command that runs something."""
+    return any(has_option(machine, call.arg(1), name, call.span) for name in PARAMETERS_OF_COMMANDS)
 
 
 TRANSFER: dict[str, Transfer] = {

@@ -63,6 +63,10 @@ _MADE = {
 }
 
 
+# Events of Node's emitters, whose listeners are given another listener.
+_ABOUT_LISTENERS: Final = frozenset({"newListener", "removeListener"})
+
+
 def _listen(machine: Machine, call: Call) -> Value:
     """``ipcMain.on`` and ``handle``: the listener gets the event, then what the page sent."""
     listener = call.arg(1)
@@ -75,8 +79,11 @@ def _listen(machine: Machine, call: Call) -> Value:
     machine.put(machine.patches, EVENT_LISTENERS, listener)
     machine.observe(machine.patches)
     emitted = machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)
+    if any(name in _ABOUT_LISTENERS if type(name) is str else True for name in call.arg(0)):
+        emitted |= machine.patches.properties.get(EVENT_LISTENERS, BOTTOM)
     given = [value | emitted for value in given]
-    machine.call(listener, call.this, given, call.span, V_TAINTED_DATA | emitted)
+    answer = machine.call(listener, call.this, given, call.span, V_TAINTED_DATA | emitted)
+    machine.use(answer, Flow.RETURN, call.span)  # a list of the listeners gives it to its reader
     return call.this
 
 

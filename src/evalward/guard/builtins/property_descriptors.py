@@ -61,8 +61,8 @@ def _setters(machine: Machine, call: Call, owner: Value, key: Value) -> Value:
     for atom in owner:
         if type(atom) is Known:
             sinks = machine.catalogue.get(atom.path).sinks
-            valued = dict.fromkeys(ATTRIBUTE_VALUES, "value") if sinks else {}
-            for name, kind in (sinks | valued).items():
+            valued = [(name, "value") for name in ATTRIBUTE_VALUES if sinks]
+            for name, kind in (*sinks.items(), *valued):
                 if resolved.unknown or name in resolved.names:
                     result = join(result, of(known(f"setter {kind}")))
     return result

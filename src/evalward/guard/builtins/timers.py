@@ -27,6 +27,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import KEPT_ARGUMENTS, PRIMITIVE_VALUE, PROXY_TARGET, SYMBOL_PREFIX
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.unresolved_sinks import TIMER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +55,8 @@ def _timer(machine: Machine, call: Call) -> Value:
             textual = entry is not None and not entry.callable and not atom.path.endswith(".prototype")
         textual = textual or atom is HOST_HELD_TEXT
         unresolved = atom in {UNKNOWN, UNKNOWN_PLAIN} or isinstance(atom, Host)
+        if unresolved:
+            machine.miss(TIMER, call.span)
         if textual or (machine.strict and unresolved):
             note = "text" if type(atom) is str else "a value that may be text"
             machine.report(string_timer.LABEL, Rank.USED, call.span, atom, f"{note} is handed to a timer")
@@ -82,6 +85,7 @@ def _start(machine: Machine, call: Call, args: Sequence[Value], rest: Value) -> 
         machine.use(written, Flow.CALLBACK, call.span)
         handler |= written
     given = machine.call(handler, V_GLOBAL | timeout, args, call.span, rest)
+    machine.use(given, Flow.RETURN, call.span)  # the timer shows its callback
     for atom in kept:
         if isinstance(atom, HeapObject):
             # A text stands for one that is not known: the texts there are those that the payload writes.

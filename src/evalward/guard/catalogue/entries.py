@@ -13,7 +13,8 @@ The data are TOML files in this directory, one per environment. A table describe
   (none: the union of the members), ``inert`` marks functions that ignore their arguments.
 - ``data``, ``identity``, ``inside`` and ``secret_names`` say which denied members are data (``denied_data``).
 
-A result is ``string text decoded number boolean undefined plain data unknown``, ``@path`` (that object),
+A result is ``string text decoded number boolean undefined plain data unknown``, ``element`` (one that is no script),
+``@path`` (that object),
 ``new:path`` (an object that inherits from it),
 ``promise:<result>``, ``array:<result>``, ``iterator:<result>`` or ``collection:<result>`` (an array whose elements
 have names, too).
@@ -89,7 +90,12 @@ _PERHAPS_OF_PAGES = (
     "Worker",
     "SharedWorker",
 )
-_CHOOSING_METHODS = ("setInputFiles", "uploadFile", "setFiles")
+_CHOOSING_METHODS = ("setInputFiles", "uploadFile", "setFiles", "accept")
+PARAMETERS_OF_COMMANDS = (
+    *("expression", "functionDeclaration", "source", "scriptSource", "script", "html", "outerHTML", "url"),
+    *("body", "responseBody"),
+)
+"""Parameters of commands of the Chrome DevTools Protocol that hold code, markup or a URL."""
 # Methods of Selenium that a locator is given, which may be a script: `{ js: … }`.
 _LOCATING_METHODS = (
     "findElement",
@@ -116,6 +122,7 @@ _MARKUP_METHODS = (
     "parseHTML",
 )
 _NODE_SETTINGS = ("nodeIntegration", "nodeIntegrationInWorker", "nodeIntegrationInSubFrames")
+_LENDING = frozenset({"electron", "playwright", "puppeteer", "selenium"})
 _MAX_FUNCTIONS = 2_048
 # The fields of an entry that a later table of the same path overrides.
 _FIELDS = ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")
@@ -199,8 +206,15 @@ class Catalogue:
             self.entries["playwright.page"], path="playwright.page.destructured", others="data"
         )
         self.evaluating = frozenset(_EVALUATING_METHODS)
+        # Objects of applications and drivers: other code that is given one may give it back.
+        self.lenders = frozenset(
+            path
+            for path, entry in self.entries.items()
+            if entry.label is None and entry.members and path.partition(".")[0] in _LENDING
+        )
         self.element_sinks = self.entries["Element"].sinks
-        self.unknown_sinks = {"location": "value", "data": "value", **self.element_sinks}
+        self.unknown_sinks = {name: kind for name, kind in self.element_sinks.items() if kind != "text"}
+        self.unknown_sinks |= {"location": "value", "data": "value"}
         self.unknown_sinks |= dict.fromkeys(_NODE_SETTINGS, "setting")
 
     def get(self, path: str) -> Entry:

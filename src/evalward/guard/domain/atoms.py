@@ -8,7 +8,7 @@ constructor.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from evalward.guard.constructs import global_object
 from evalward.guard.syntax.digits import number_text
@@ -62,6 +62,8 @@ class Known:
         self.by_constructor = by_constructor
 
     def __repr__(self) -> str:
+        if self is PLAIN_ELEMENT or self is PLAIN_TEXT:
+            return "<Element without script>" if self is PLAIN_ELEMENT else "<Text without code>"
         return f"<{self.path}>"
 
 
@@ -218,6 +220,14 @@ def pinned(path: str, label: str | None) -> Known:
     """Return the atom of an object that the catalogue lists: it is never evicted."""
     atom = known(path, label)
     return _pinned.setdefault((path, label, False), atom)
+
+
+PLAIN_ELEMENT: Final = Known("Element", None, by_constructor=False)
+"""An element that is certainly no script: one that the payload makes by another name, the body of the page."""
+
+
+PLAIN_TEXT: Final = Known("Element", None, by_constructor=False)
+"""A text node that the payload makes of a text that is no code."""
 
 
 def symbol(name: str) -> Primitive:

@@ -59,7 +59,7 @@ def _led_to() -> frozenset[str]:
     names = {*_NAMES, *catalogue.evaluating, *catalogue.judging}
     names.update(name for name in catalogue.entries["Object"].members if name.startswith(("define", "set")))
     for path, entry in catalogue.entries.items():
-        names.update(entry.sinks)
+        names.update(name for name, kind in entry.sinks.items() if kind != "text")
         if path.endswith(".prototype"):
             names.update(entry.members)
         else:

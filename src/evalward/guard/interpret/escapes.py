@@ -44,6 +44,7 @@ class Escapes:
         self._values = state.dataflow.values
         self._store = state.store
         self._lowered = state.surroundings.lowered
+        self._catalogue = state.surroundings.catalogue
         self._strict = state.surroundings.strict
         self._judgement = judgement
         self._iteration = iteration
@@ -61,6 +62,9 @@ class Escapes:
         )  # it is the payload's own function
         if _EVENT in target.prototype:
             hidden = _TARGETS  # the host itself put them there, the window among them
+        for parent in target.prototype:
+            if type(parent) is Known and parent.path in self._catalogue.lenders:
+                self._store.lend(parent)
         visible = [
             value
             for name, value in target.properties.items()

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import electron_lifecycle, prototype_tampering
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.instructions import Op
+from evalward.guard.interpret.chosen_items import chosen_blindly
 from evalward.guard.interpret.composition import Composition
 from evalward.guard.interpret.key_checks import KeyChecks
 from evalward.guard.interpret.named_elements import UNNAMED_ELEMENT, only_placed
@@ -80,8 +81,8 @@ class Interpreter:
                 break
             machine.execution.drain()
         self._call_implicitly()
-        if findings.clicked and (self._says("quit") or (self._surroundings.strict and not self._says(""))):
-            for span in findings.clicked:
+        for span in findings.clicked:
+            if self._says("quit") or chosen_blindly(machine.dataflow.units, span):
                 findings.report(
                     electron_lifecycle.LABEL,
                     Rank.USED,
@@ -92,7 +93,9 @@ class Interpreter:
         if findings.named and not only_placed(machine.dataflow.units):
             for span in findings.named:
                 findings.report(INJECTION, Rank.BY_KEY, span, None, UNNAMED_ELEMENT)
-        report_unresolved(findings, machine.dataflow.values, machine.store.objects.values())
+        report_unresolved(
+            findings, machine.dataflow.values, machine.store.objects.values(), machine.dataflow.units
+        )
         if findings.polluted and findings.key_checks and not self._surroundings.cleared:
             findings.checked = KeyChecks(machine.lowered, machine.dataflow, machine.store, findings).cleared()
         if findings.polluted and not findings.checked:

@@ -48,6 +48,7 @@ _ANSWERED: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN})  # o
 _KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # no other code gets the value
 _TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
+_LENDING = _HANDED_ON | {Flow.RETURN, Flow.THROW}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
 _GIVEN_AWAY = {Flow.ARGUMENT, Flow.PROPERTY, Flow.THROW}
 # Data that is passed on or stored is what ordinary code does with `table[row][column]`; a function that may be
@@ -83,6 +84,8 @@ class Judgement:
             if type(atom) is Known:
                 if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
                     self._store.expect_removals()
+                if flow in _LENDING and atom.path in self._catalogue.lenders:
+                    self._store.lend(atom)
                 if atom.label is not None:
                     self._use_capability(atom, flow, span)
                 elif self._strict and flow is not Flow.THROW and self._names_are_secret(atom):

@@ -21,6 +21,7 @@ from evalward.guard.domain.slots import (
     CUSTOM_ELEMENTS,
     FIXED,
     GROWN,
+    LENT_OBJECTS,
     MAY_BE_PROXIES,
     MAY_BE_REMOVED,
     MAY_HAND_ON_RESULTS,
@@ -100,6 +101,10 @@ class ObjectStore:
         if not function.escaped or (function.holders and receiver not in function.holders):
             function.escaped, function.holders = True, function.holders | {receiver}
             self._dataflow.changed(function)
+
+    def lend(self, atom: Atom) -> None:
+        """Note that other code gets hold of an object of the host, and may give it back."""
+        self.put(self.patches, LENT_OBJECTS, of(atom))
 
     def hand_to_host(self, made: Value) -> None:
         """Note that the host may give back these instances of classes that extend its own, with all they inherit."""

@@ -10,39 +10,72 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.constructs import nested_evaluation, string_timer
 from evalward.guard.constructs.dom_script_injection import LABEL as INJECTION
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.markup import is_running_name, is_script_url
+from evalward.guard.interpret.script_texts import any_script, may_act
+from evalward.guard.markup import is_active, is_part_of_script_url, is_running_name, is_script_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evalward.guard.domain.atoms import Value
-    from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.domain.heap import Activation, HeapObject
     from evalward.guard.interpret.findings import Findings
 
 URL: Final = "url"
 """The kind of the sinks that follow or load a URL."""
 ELEMENT: Final = "element"
 """The kind of the functions that make an element of a name."""
-_WORDS: Final = {URL: "URL", ELEMENT: "name of an element"}
+CODE: Final = "code"
+"""The kind of the sinks that perhaps run a text: elements that may be scripts, attributes that may be handlers."""
+TIMER: Final = "timer"
+"""The kind of the timers, which are mostly given functions."""
+MARKUP: Final = "markup"
+"""The kind of the sinks that read markup."""
+ADDRESS: Final = "address"
+"""The kind of the functions by which a driver's page is led to a URL."""
+_WORDS: Final = {
+    URL: "URL",
+    ADDRESS: "URL",
+    ELEMENT: "name of an element",
+    CODE: "text that may run",
+    TIMER: "text that may run",
+    MARKUP: "markup",
+}
+_LABELS: Final = {ADDRESS: nested_evaluation.LABEL, TIMER: string_timer.LABEL}  # of the others: markup's
 _SCRIPT: Final = re.compile(r"\bscript\b", re.IGNORECASE)
 _IDLE: Final = re.compile(
     r"[^:]*:\s*(?:;|//|void\b.*)?\s*\Z", re.DOTALL
 )  # what a check compares with, and `void(0)`
 
 
-def report_unresolved(findings: Findings, values: Iterable[Value], objects: Iterable[HeapObject]) -> None:
-    """Report the sinks of a run that has ended with these values in its registers, and these objects."""
+def report_unresolved(
+    findings: Findings,
+    values: Iterable[Value],
+    objects: Iterable[HeapObject],
+    units: Iterable[Activation],
+) -> None:
+    """Report the sinks of a run that has ended with these values in its registers, and these objects.
+
+    A name that is read is among the texts, too: the engine quotes it in the message of an error.
+    """
     if not findings.unresolved:
         return
     texts = {atom for value in values for atom in value if type(atom) is str}
     texts.update(name for target in objects for name in target.properties)
+    texts.update(part for unit in units for code in unit.code for part in code if type(part) is str)
     telling = {
-        URL: any(is_script_url(text) and not _IDLE.match(text) for text in texts),
+        CODE: any_script(texts, defining=False),
+        TIMER: any(map(may_act, texts)),
+        MARKUP: any(is_active(text, cut_off=True) for text in texts),
+        ADDRESS: any(map(is_part_of_script_url, texts)),
+        URL: any(
+            (is_script_url(text) and not _IDLE.match(text)) or is_part_of_script_url(text) for text in texts
+        ),
         ELEMENT: any(is_running_name(text) or _SCRIPT.search(text) for text in texts),
     }
     for kind, span in sorted(findings.unresolved):
         if telling[kind]:
             note = f"the {_WORDS[kind]} cannot be resolved, and a text of the payload is a script's"
-            findings.report(INJECTION, Rank.BY_KEY, span, None, note)
+            findings.report(_LABELS.get(kind, INJECTION), Rank.BY_KEY, span, None, note)

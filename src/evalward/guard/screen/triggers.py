@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 from evalward.guard import markup
 from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDINGS, BindingKind
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.catalogue.entries import PARAMETERS_OF_COMMANDS
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.screen.mentions import are_harmless
 from evalward.guard.sinks import sinks
@@ -60,7 +61,7 @@ _REACHED_BY = {
 # themselves, because what makes their argument active (`markup`, a handler's name, a script's element) does.
 _ORDINARY_METHODS = frozenset(
     {
-        *("after", "append", "appendTo", "assign", "before", "insertAfter", "insertBefore", "open"),
+        *("accept", "after", "append", "appendTo", "assign", "before", "insertAfter", "insertBefore", "open"),
         *("prepend", "prependTo", "replace", "replaceWith", "send", "wrap", "wrapAll", "wrapInner"),
     }
 )
@@ -84,7 +85,7 @@ def _words(catalogue: Catalogue) -> frozenset[bytes]:
             for name, member in entry.members.items()
             if member.label is not None or _is_labelled(catalogue, member.result)
         )
-        words.update(entry.sinks)
+        words.update(name for name, kind in entry.sinks.items() if kind != "text")
     return frozenset(word.encode() for word in words).union(RESERVED_NAMES)
 
 
@@ -140,6 +141,19 @@ _MEMBER_WRITE = re.compile(
 
 
 # A driver's objects wake by their names where a member is read that neither their API nor ECMA-262 has.
+# What gives text to an element, which may be a script that has not run.
+_TEXTS = frozenset(b"textContent innerText outerText text data nodeValue".split())
+# Such a member on the left of an assignment, in a pattern that is assigned to, or as the variable of a loop.
+_TEXT_WRITE = re.compile(
+    rb"(?:\.\s*|['\"`])(?:textContent|innerText|outerText|text|nodeValue|data)\b['\"`\])\s]*"
+    rb"(?:(?:\+|\?\?|\|\||&&)?=(?![=>])|(?<=\s)(?:of|in)\b|[^\[{;]*[\]}]\s*=(?![=>]))"
+)
+_TEXT_METHODS = frozenset(
+    b"append prepend replaceChildren insertAdjacentText appendData insertData replaceData replaceWith "
+    b"createTextNode Text".split()
+)
+_BESIDE = frozenset({b"before", b"after"})
+_BESIDE_CALL = re.compile(rb"(?:\.\s*|['\"`]|\{[^{}]*)(?:before|after)\b")
 _DRIVER_NAMES = frozenset(name.encode() for name in USUAL_BINDINGS[Target.NODE] if name != "arg")
 _MEMBER = re.compile(
     rb"\.\s*([A-Za-z_$][\w$]*)|\[\s*['\"`]([\w$]+)"
@@ -157,12 +171,18 @@ _FAMILIAR = _familiar(load_catalogue())
 
 
 # What Puppeteer's locators evaluate is given to methods that arrays and Playwright's locators have, too.
+_LOCATING = frozenset({b"locator", b"locatorRace", b"asLocator"})
 _OF_LOCATORS = frozenset({b"filter", b"map", b"toString"})
+
+
+_OF_COMMANDS = frozenset(name.encode() for name in PARAMETERS_OF_COMMANDS)
 
 
 def _asks_driver(source: bytes, present: frozenset[bytes]) -> bool:
     """Whether a driver's object may be asked for a member that no list names, or that evaluates what it is given."""
-    if b"locator" in present and not present.isdisjoint(_OF_LOCATORS):
+    if b"accept" in present or (b"send" in present and not present.isdisjoint(_OF_COMMANDS)):
+        return True  # a chooser's takes files, a session's commands
+    if not present.isdisjoint(_LOCATING) and not present.isdisjoint(_OF_LOCATORS):
         return True
     return not present.isdisjoint(_DRIVER_NAMES) and any(
         taken or (name or quoted) not in _FAMILIAR for name, quoted, taken in _MEMBER.findall(source)
@@ -190,6 +210,12 @@ def names_something(source: bytes, *, driven: bool = False) -> bool:
     if not present.isdisjoint(TRIGGERS) and not are_harmless(source, present & TRIGGERS, present):
         return True
     if present >= _COPIED_TO_PAGE or (driven and _asks_driver(source, present)):
+        return True
+    if not present.isdisjoint(_TEXT_METHODS) or (
+        not present.isdisjoint(_BESIDE) and _BESIDE_CALL.search(source) is not None
+    ):
+        return True
+    if not present.isdisjoint(_TEXTS) and _TEXT_WRITE.search(source) is not None:
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
 

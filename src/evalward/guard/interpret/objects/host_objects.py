@@ -11,6 +11,7 @@ from evalward.guard.domain.atoms import (
     ANY_STRING,
     ANY_SYMBOL,
     DECODED_STRING,
+    PLAIN_ELEMENT,
     STRING_UNKNOWNS,
     TAINTED_DATA,
     TAINTED_STRING,
@@ -43,6 +44,7 @@ _RESULTS: dict[str, Value] = {
     "data": of(TAINTED_DATA),
     "unknown": V_UNKNOWN,
     "symbol": of(ANY_SYMBOL),
+    "element": of(PLAIN_ELEMENT),
     "": V_UNKNOWN,
 }
 
@@ -88,8 +90,9 @@ class HostObjects:
         made.exact = False
         if kind == "collection":
             self._store.extend(made)  # its elements stand under their names, too
+            owner = "Element" if inner == "element" else inner[1:]
             for name in _OF_COLLECTIONS:
-                self._store.put(made, name, of(known(f"{inner[1:]}.{name}")))
+                self._store.put(made, name, of(known(f"{owner}.{name}")))
         self._store.put_element(made, self.materialize(inner, start))
         return made.value
 

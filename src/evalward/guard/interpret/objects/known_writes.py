@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.constructs import call_sites, dynamic_key, navigation, prototype_tampering
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, Known, Value, of
+from evalward.guard.domain.atoms import BOTTOM, PLAIN_ELEMENT, V_UNDEFINED, Known, Value, of
 from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.slots import MAY_HOLD_CODE
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
+from evalward.guard.interpret.script_texts import any_script
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
@@ -80,6 +82,9 @@ class KnownWrites:
             self._sinks.sink("value", value, span)
         kind = entry.sinks.get(name) or self._catalogue.get(entry.prototype).sinks.get(name)
         this = BOTTOM if atom.path == "globalThis" else of(atom)
+        if kind in {"text", "html"} or name == "src":
+            self._judge_contents(atom, kind, value, span)
+            kind = None if kind == "text" else kind
         if kind is not None:
             self._sinks.sink(kind, value, span, this=this)
         elif name.startswith("on"):
@@ -102,6 +107,16 @@ class KnownWrites:
                 (value,)
             )  # what is written to one member may be read from another: `ariaLabel`, `rel`
         self._judgement.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, span)
+
+    def _judge_contents(self, atom: Known, kind: str | None, value: Value, span: Span) -> None:
+        """Judge the text or the source of an element that may be a script."""
+        if atom is PLAIN_ELEMENT:
+            if any_script(value):
+                self._store.put(self._patches, MAY_HOLD_CODE, V_UNDEFINED)
+        elif kind in {"text", "html"}:
+            self._sinks.sink("text", value, span, certain=kind == "text")
+        elif atom.path == "Element":
+            self._sinks.sink("source", value, span)
 
     def set_dynamic_on_known(self, atom: Known, span: Span, *, numeric: bool) -> None:
         entry = self._catalogue.get(atom.path)

@@ -28,7 +28,8 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.span import Span
-from evalward.guard.interpret.unresolved_sinks import URL
+from evalward.guard.interpret.script_texts import any_script, names_script_file
+from evalward.guard.interpret.unresolved_sinks import CODE, MARKUP, URL
 from evalward.guard.markup import holds_active_document, is_active, is_script_scheme, is_script_url
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
 _INERT_PRELOADS = frozenset({"", "none", "metadata", "auto"})  # of audio and video (HTML §4.8.11.5)
+# What no script is loaded from: a document, a picture, an empty page.
+_INERT_SOURCE = re.compile(
+    r"\s*(?:about:blank\b|data:(?:image|audio|video)/|[^?#]*\.(?:html?|png|jpe?g|gif|webp|svg|mp[34]|webm|wav|ogg|pdf)(?:[?#]|\s*\Z))",
+    re.IGNORECASE,
+)
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
 # Text in the form of a call, except for the functions of CSS and SVG.
 _CODE = re.compile(
@@ -107,6 +113,12 @@ class PageSinks:
                     )
                 elif not resolved and certain and (self._strict or kind != "html"):
                     self._findings.report(INJECTION, Rank.BY_KEY, span, None, "the markup cannot be resolved")
+                elif not resolved and certain:
+                    self._findings.miss(MARKUP, span)
+            case "text":
+                self._judge_text(value, span, certain=certain)
+            case "source":
+                self._judge_source(constants, span)
             case "attribute":
                 if any(is_active(text) for text in constants):
                     self._findings.report(
@@ -154,6 +166,21 @@ class PageSinks:
             self._findings.report(INJECTION, Rank.BY_KEY, span, None, "the payload decodes the URL itself")
         elif certain and ANY_STRING in value:
             self._findings.miss(URL, span)
+
+    def _judge_text(self, value: Value, span: Span, *, certain: bool) -> None:
+        """Judge the text of an element that may be a script: found by its id, it may be one that has not run."""
+        self._dataflow.spend(1 + sum(len(text) >> 4 for text in value if type(text) is str))
+        if any_script(value):
+            self._findings.report(INJECTION, Rank.USED, span, None, "what may be a script is given code")
+        elif certain and any(type(text) is not str for text in value):
+            self._findings.miss(CODE, span)
+
+    def _judge_source(self, urls: list[str], span: Span) -> None:
+        """Judge the source of an element that may be a script; that of a document or a picture is none."""
+        if any(names_script_file(url) or (self._strict and not _INERT_SOURCE.match(url)) for url in urls):
+            self._findings.report(
+                INJECTION, Rank.BY_KEY, span, None, "what may be a script is given a source"
+            )
 
     def _judge_preload(self, texts: list[str], span: Span) -> None:
         """Report the script that a guest page (Electron's `<webview>`) is to run before its own."""
@@ -214,7 +241,7 @@ class PageSinks:
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, span, certain=telling)
         self.sink("attribute", value, span)
-        scripted = any(type(atom) is str and _CODE.search(atom) for atom in value)
+        scripted = any(type(atom) is str and _CODE.search(atom) for atom in value) or any_script(value)
         for atom in name:
             if type(atom) is str:
                 lowered = atom.lower()

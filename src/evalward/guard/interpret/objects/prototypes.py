@@ -65,7 +65,12 @@ class Prototypes:
             atom.readers[self._dataflow.reader] = None
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
-            if atom.path.startswith(("playwright.", "electron")) or self._denied_reads.is_denied(atom):
+            of_driver = self._catalogue.get(atom.path).unresolved == "playwright"
+            if (
+                of_driver
+                or atom.path.startswith(("playwright.", "electron"))
+                or self._denied_reads.is_denied(atom)
+            ):
                 return of(atom)  # which has its methods
             if atom.path in {"Element", "document"}:
                 return of(ELEMENT_PROTOTYPE)

@@ -57,7 +57,7 @@ class Setters:
             current = pending.pop()
             if type(current) is Known:
                 kind = self._catalogue.get(current.path).sinks.get(name)
-                if kind is not None:
+                if kind is not None and kind != "text":  # an object of the payload is no script of the page
                     self._sinks.sink(kind, value, span)
             if not isinstance(current, HeapObject):
                 continue

@@ -28,12 +28,13 @@ from evalward.guard.domain.atoms import (
     UNKNOWN_PLAIN,
     V_ANY_NUMBER,
     Host,
+    Known,
     Value,
     host,
     known,
     of,
 )
-from evalward.guard.domain.slots import MAY_HOLD_FUNCTIONS
+from evalward.guard.domain.slots import LENT_OBJECTS, MAY_HOLD_FUNCTIONS
 from evalward.guard.interpret.objects.catalogued import INHERITED, INHERITED_ACCESSORS, Catalogued
 from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOTYPES
 from evalward.guard.syntax.literals import is_index
@@ -113,14 +114,14 @@ class UnknownOwners:
         if atom is TAINTED_DATA:
             if name in _OF_TEXTS and MAY_HOLD_FUNCTIONS not in self._patches.properties:
                 return of(known(f"String.prototype.{name}")) | self._put_there(name)
-            return self._may_be_page_object(name) | self._put_there(name) | self.data_inside()
+            return self._may_be_page_object(name, span) | self._put_there(name) | self.data_inside()
         if atom is TAINTED_SELECTION:
             return of(TAINTED_SELECTION_PROTOTYPE) if name == "prototype" else BOTTOM
         if atom is TAINTED_SELECTION_PROTOTYPE:
             return of(atom) if name == "prototype" else BOTTOM
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | self._put_there(name) | of(UNKNOWN)
+        return self._may_be_page_object(name, span) | self._put_there(name) | of(UNKNOWN)
 
     def _constructor_of_unknown(self, atom: Atom, span: Span) -> Value:
         if atom in {CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA}:
@@ -141,7 +142,7 @@ class UnknownOwners:
             return of(known(f"Function.prototype.{name}"))
         if name == "prototype" and atom.path in self._catalogue.interfaces:
             return _INTERFACE_PROTOTYPE
-        return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
+        return self._may_be_page_object(name, span) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
 
     def data_inside(self) -> Value:
         """Return the members of data: data, and functions once the payload has stored one in data."""
@@ -155,8 +156,32 @@ class UnknownOwners:
         self._patches.readers[self._dataflow.reader] = None
         return self._patches.properties.get(f"unknown.{name}", BOTTOM)
 
-    def _may_be_page_object(self, name: str) -> Value:
-        """Return the method of this name that judges its arguments: any unknown object may be a window."""
+    def _lent(self, name: str, span: Span) -> Value:
+        """Return what policy decides about among the members of objects that the payload gave to other code."""
+        found: Value = BOTTOM
+        for atom in self._patches.properties.get(LENT_OBJECTS, BOTTOM):
+            if type(atom) is not Known:
+                continue
+            member = self._catalogue.get(atom.path).members.get(name)
+            if member is None or not member.result.startswith("@"):
+                continue
+            path = member.result[1:]
+            if member.label is not None or path in self._catalogue.lenders:
+                made = known(path, member.label)
+                self._findings.origin(made, atom, f"`{name}` is read from what may be `{atom.path}`", span)
+                found |= of(made)
+        return found
+
+    def _may_be_page_object(self, name: str, span: Span) -> Value:
+        """Return the method of this name that judges its arguments: any unknown object may be a window.
+
+        An object that the payload gave to other code may be what that gives back.
+        """
+        self._patches.readers[self._dataflow.reader] = None
+        found = self._by_name(name)
+        return found | self._lent(name, span) if LENT_OBJECTS in self._patches.properties else found
+
+    def _by_name(self, name: str) -> Value:
         if name in _COMPILERS:
             return of(known(name, _COMPILERS[name]))
         if name == "webContents" and "BrowserWindow" in self._modules:

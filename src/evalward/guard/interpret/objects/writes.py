@@ -56,6 +56,7 @@ _CALLS = frozenset({"call", "apply", "bind"})
 _FLAGS = frozenset(
     {"hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"}
 )
+_TEXTS_OF_NODES = frozenset({"textContent", "innerText", "outerText"})  # no other object has them
 _HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
 # Names that other code reads from any object, unlike a name of the payload's own as in `counts[tag].n += 1`.
 _SHARED_NAMES = frozenset(
@@ -176,6 +177,8 @@ class Writes:
             kind = "value" if name in ATTRIBUTE_VALUES else self._catalogue.unknown_sinks.get(name)
             if kind is not None:
                 self._sinks.sink(kind, value, span, certain=False)
+            if name in _TEXTS_OF_NODES:
+                self._sinks.sink("text", value, span, certain=False)
             if name.startswith("on"):
                 self._sinks.call_handler(value, span.start, of(atom))
             if name in _CALLS:

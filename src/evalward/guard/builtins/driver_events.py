@@ -1,0 +1,59 @@
+"""Events of a driver's objects: its listeners are given what the payload emits (Node.js, `EventEmitter`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_UNKNOWN, Value, of
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.slots import EMITTED_ARGUMENTS, EVENT_LISTENERS
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
+
+_MAX_GIVEN: Final = 4
+
+
+def _emitted(machine: Machine) -> Value:
+    machine.observe(machine.patches)
+    return machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)
+
+
+def _listen(machine: Machine, call: Call) -> Value:
+    """``page.on(name, listener)``: the listener gets what the driver tells, or what the payload emits."""
+    listener = call.arg(1)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    machine.put(machine.patches, EVENT_LISTENERS, listener)
+    emitted = _emitted(machine)
+    if emitted:
+        given = V_UNKNOWN | emitted
+        machine.call(listener, call.this, [given] * _MAX_GIVEN, call.span, given)
+    return V_UNKNOWN
+
+
+def _emit(machine: Machine, call: Call) -> Value:
+    machine.leak(call.all(1), Flow.ARGUMENT, call.span)
+    machine.put(machine.patches, EMITTED_ARGUMENTS, call.all(1))
+    return V_ANY_BOOLEAN
+
+
+def _wait(machine: Machine, call: Call) -> Value:
+    """``page.waitForEvent(name, predicate)``: a promise of what the event carries."""
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    made = machine.allocate("promise", call.span.start, "event")
+    machine.put_element(made, V_UNKNOWN | _emitted(machine))
+    return of(made)
+
+
+_OWNERS: Final = ("page", "context", "browser")
+
+TRANSFER: dict[str, Transfer] = {
+    **{
+        f"playwright.{owner}.{name}": _listen
+        for owner in _OWNERS
+        for name in ("on", "once", "addListener", "prependListener")
+    },
+    **{f"playwright.{owner}.emit": _emit for owner in _OWNERS},
+    **{f"playwright.{owner}.waitForEvent": _wait for owner in _OWNERS},
+}
