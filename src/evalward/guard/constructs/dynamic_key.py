@@ -2,7 +2,9 @@
 
 **What.** `process[k]`, `globalThis[k]`, `app[k]` where the value of `k` cannot be determined; and a write through an
 unresolved key to an object that has script sinks, such as `el[arg.p] = arg.html`. On plain data, on arrays and on a
-table of your own functions unresolved keys are ordinary; `strict` demands proof that the receiver is plain.
+table of your own functions unresolved keys are ordinary; `strict` demands proof that the receiver is plain. In
+`balanced` an unresolved key on an object that the host gives (`page[action](selector)`) passes as well, and so does a
+function `(x, k) => x[k]` that is handed to other code: ordinary callbacks look the same.
 
 **Why.** The key may name any member, including the most dangerous one.
 

@@ -1,7 +1,8 @@
 """End or restart the Electron application.
 
 **What.** `app.exit`, `app.quit` and `app.relaunch`, through any binding of the Electron module; a click on a menu
-item whose role may be `quit`.
+item that is chosen by its position, or without asking any item for its label, id or role, or in a payload with the word
+`quit`. An item that any other test selects passes, whatever its role is.
 
 **Why.** As for `process.exit`; and `relaunch` starts the application again with arguments that the payload chooses,
 such as a debugging port.

@@ -1,7 +1,8 @@
 """Pass text to a timer.
 
 **What.** `setTimeout`, `setInterval` or `setImmediate` with a first argument that is text, or that may be text from
-an argument, JSON or the page. A function, or a parameter that holds one, is ordinary.
+an argument, JSON or the page. A function, or a parameter that holds one, is ordinary. Where the argument is not known
+(part of an error's message, a result of `Intl`), it is taken for text if the payload has a text that could run.
 
 **Why.** A browser compiles the text, later, in the global scope: `eval` with a delay.
 
