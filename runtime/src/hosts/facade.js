@@ -4,7 +4,8 @@ import {
   newProxy, ObjectPrototype, ownDescriptor, ownKeys, reflectSet, stringIndexOf, weakMap,
 } from '../natives.js';
 import { deny, denied, standIn, v } from '../membrane.js';
-import { writable } from '../protection.js';
+import { assertOpen } from '../protection.js';
+import { setOwn } from '../writes.js';
 import { listArguments, outgoing } from './arguments.js';
 import { behind, facadeOf, onFacade, putBehind } from './behind.js';
 import { match } from './captured.js';
@@ -213,7 +214,8 @@ const traps = {
 /** [[Set]] of an object that inherits from a facade: the object gets a property of its own. */
 function createOn(receiver, key, value) {
   if (!isObject(receiver)) return false;
-  return createDataProperty(writable(receiver), key, value);
+  assertOpen(receiver);
+  return setOwn(receiver, key, value);
 }
 
 function strings(keys) {

@@ -57,9 +57,18 @@ const wellKnown = { __proto__: null };
 // Harmless objects that are globals themselves, such as `performance`: their methods are called on nothing else.
 const singletons = weakSet();
 
+/** Whether an object inherits from a harmless class or object. */
+const isInstance = (x) => {
+  for (let q = getPrototypeOf(x); q !== null; q = getPrototypeOf(q)) if (isHarmless(q)) return true;
+  return false;
+};
+
 /** What the host writes to must not be a prototype or namespace of the realm. Its own classes and objects keep what they like. */
 const assertNoneProtected = (self, args) => {
-  if (isObject(self) && !(typeof self === 'function' ? isHarmless(unwrap(self)) : singletons.has(self))) writable(self);
+  if (isObject(self) && !(typeof self === 'function' ? isHarmless(unwrap(self)) : singletons.has(self))) {
+    writable(self);
+    if (typeof self !== 'function' && !isInstance(self)) assertSafeInside(self); // its methods are called by name
+  }
   for (let i = 0; i < args.length; i++) {
     if (!isObject(args[i]) || typeof args[i] !== 'object') continue;
     writable(args[i]);

@@ -64,16 +64,18 @@ function unescaped(text) {
 
 const digit = (text, at) => apply(stringIndexOf, HEX, [lowerCase(text[at])]);
 
-const { URL: RealURL, Request: RealRequest } = G;
-const reader = (maker, member) => (typeof maker === 'function' && !isForged(maker.name) ? ownDescriptor(maker.prototype, member)?.get : undefined);
-const readHost = reader(RealURL, 'hostname');
-const readPath = reader(RealURL, 'pathname');
-const readUrl = reader(RealRequest, 'url');
+const { URL: RealURL } = G;
+const reader = (name, member) => (typeof G[name] === 'function' && !isForged(name) ? ownDescriptor(G[name].prototype, member)?.get : undefined);
+const readHost = reader('URL', 'hostname');
+const readPath = reader('URL', 'pathname');
+const readUrl = reader('Request', 'url');
 
 // What a browser's debugger answers to: it takes requests to an address or to `localhost`, under any port.
 const LOCAL = /^(?:[\d.]+|\[.*\]|(?:.*\.)?localhost\.?)$/;
 // Of Chromium (/json/new opens any URL), and of WebDriver (/session starts a browser, and runs scripts in it).
 const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?:\/.*)?)?|devtools\/.*|(?:wd\/hub\/+)?sessions?(?:\/.*)?)\/*$/;
+// The same names anywhere in a text that no parser can take apart.
+const NAMES = /(?:^|[/\\])(?:json|devtools|sessions?)(?:[/\\?#]|$)/;
 
 /** The native's answer about `x`, undefined for what is none of its kind. */
 function answer(read, x) {
@@ -95,7 +97,10 @@ const parse = (text) => {
 
 /** Deny the URL of a debugger, to which a request is a program. */
 export function judgeDebugger(text) {
-  if (readPath === undefined) return;
+  if (readPath === undefined) { // a realm without URL, such as a context of node:vm: the names alone decide
+    if (match(NAMES, lowerCase(unescaped(withoutBlanks(text)))) !== null) deny('nested-evaluation', 'the debugger of a browser');
+    return;
+  }
   const url = parse(text);
   if (url === undefined || match(LOCAL, apply(readHost, url, [])) === null) return;
   if (match(DEBUGGER, lowerCase(apply(readPath, url, []))) !== null) deny('nested-evaluation', 'the debugger of a browser');

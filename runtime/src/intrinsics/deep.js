@@ -37,6 +37,7 @@ function look(x, seen, depth) {
   }
   const above = getPrototypeOf(x);
   if (above === ObjectPrototype || above === ArrayPrototype && isArray(x)) return;
+  if (above !== null) judge(above, seen, depth); // a native reads what is inherited, too
   // The elements of a collection; another object has none.
   const see = (value, key) => {
     judge(value, seen, depth);

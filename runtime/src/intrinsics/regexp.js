@@ -38,7 +38,7 @@ const species = (self, args, real) => {
   const kind = { [speciesSymbol]: function (_, flags) { // eslint-disable-line object-shorthand -- a method has no [[Construct]]
     const made = v(construct(C, [self, flags]));
     writable(made);
-    return made;
+    return ordinary(made) ? made : safeView(made); // its `exec` is called with the payload's text
   } };
   return apply(real, safeView(self, kind), args);
 };

@@ -2,7 +2,7 @@
  * The DOM's natives, each found once for a realm. Where the run-time was put into a page before its scripts, they are found
  * then, and are the engine's own; otherwise when a rule first needs them, so that the start touches no interface.
  */
-import { apply, functionToString, G, getPrototypeOf, includes, isNative, ownDescriptor } from '../natives.js';
+import { apply, functionToString, G, getPrototypeOf, includes, isNative, isObject, ownDescriptor } from '../natives.js';
 
 const property = ownDescriptor(G, 'document');
 
@@ -16,15 +16,17 @@ const prototypes = { __proto__: null };
 const members = { __proto__: null };
 
 /** Whether the engine made the interface: where it has none, a payload may have put another one under the name. */
-const isInterface = (made, name) =>
-  isNative(made) && ownDescriptor(made, 'name')?.value === name && ownDescriptor(made.prototype, 'constructor')?.value === made;
+const isInterface = (made, name, prototype) =>
+  isNative(made) && ownDescriptor(made, 'name')?.value === name && ownDescriptor(prototype, 'constructor')?.value === made;
 
 /** The prototype of the interface `name`; undefined where there is none. */
 export const prototypeOf = (name) => {
   if (name in prototypes || readDocument === undefined) return prototypes[name];
   const own = ownDescriptor(G, name);
   const made = own && 'value' in own ? own.value : undefined;
-  return prototypes[name] = isInterface(made, name) ? made.prototype : undefined;
+  // Read once, and not through a getter: what is looked at must be what is kept.
+  const prototype = isNative(made) ? ownDescriptor(made, 'prototype')?.value : undefined;
+  return prototypes[name] = isObject(prototype) && isInterface(made, name, prototype) ? prototype : undefined;
 };
 
 /** The descriptor of a member, wherever in the chain of the interface it is; null without the member. */
