@@ -12,8 +12,10 @@ asyncio, in the loop  0.65 ms  0.51 ms      16 ms             0.47 ms           
 asyncio, thread pool  0.75 ms  0.63 ms      68 ms             0.59 ms              1,461
 ====================  =======  ===========  ================  ===================  ===================
 
-The synchronous server is the cheapest, and idle threads cost nothing. In every variant health waits for a parse,
-since parsing holds the GIL; worker processes behind the executor seam (``evalward.judging.workers``) end that wait.
+The synchronous server is the cheapest, and idle threads cost nothing as long as the pool wakes the thread that worked
+last (``evalward.thread_pool``): to wake the one that has waited longest costs a fifth of this process's time. In every
+variant health waits for a parse, since parsing holds the GIL; worker processes behind the executor seam
+(``evalward.judging.workers``) end that wait.
 The pool has one thread per request that can run or wait, and spare threads for requests that are rejected at once.
 Health has its own threads.
 """
