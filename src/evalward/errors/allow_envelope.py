@@ -6,15 +6,20 @@ The parts that are constant under one policy, or for one target, shape and profi
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from evalward.errors.canonical import canonical_text, to_json
 from evalward.errors.envelope import tokens_of
 from evalward.errors.verdict_envelope import hardened_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evalward.errors.envelope import Provenance
-    from evalward.guard.verdict import Verdict
+    from evalward.guard.verdict import Unhardened, Verdict
+
+# Why there is no program, where the reason has no place: a few texts, but those of a failed emitter differ.
+_KEPT_REASONS: Final = 64
 
 
 class AllowEnvelope:
@@ -23,6 +28,7 @@ class AllowEnvelope:
     def __init__(self, provenance: Provenance) -> None:
         self._provenance = canonical_text(provenance.as_json())
         self._frames: dict[tuple[str | None, ...], str] = {}
+        self._reasons: dict[str, str] = {}
 
     def text(  # noqa: PLR0913 - one parameter per key
         self,
@@ -40,10 +46,11 @@ class AllowEnvelope:
         """
         if verdict.code is not None or verdict.shadow or verdict.withheld is not None:
             return None
-        hardened = "".join(
-            f'"{key}":{canonical_text(to_json(value))},' for key, value in hardened_fields(verdict).items()
-        )
-        before, behind = (hardened, "") if verdict.hardened is not None else ("", hardened)
+        before = behind = ""
+        if verdict.hardened is not None:
+            before = _members(hardened_fields(verdict))
+        elif verdict.unhardened is not None:
+            behind = self._reason(verdict.unhardened, verdict)
         code_hash = verdict.code_hash
         # Other characters than letters and digits may need an escape.
         if not ((decision_id + code_hash).isalnum() and isfinite(elapsed_ms)):
@@ -58,6 +65,16 @@ class AllowEnvelope:
             f'"provenance":{self._provenance}{session},"would_block":[]}},{body}}}'
         )
 
+    def _reason(self, why: Unhardened, verdict: Verdict) -> str:
+        if why.location is not None:
+            return _members(hardened_fields(verdict))
+        text = self._reasons.get(why.reason)
+        if text is None:
+            text = _members(hardened_fields(verdict))
+            if len(self._reasons) < _KEPT_REASONS:
+                self._reasons[why.reason] = text
+        return text
+
     def _frame(self, verdict: Verdict) -> str:
         key = (verdict.target, verdict.shape, verdict.sink, verdict.profile)
         text = self._frames.get(key)
@@ -67,3 +84,8 @@ class AllowEnvelope:
                 frame["sink"] = verdict.sink
             text = self._frames[key] = canonical_text(to_json(frame))[1:-1]
         return text
+
+
+def _members(fields: Mapping[str, object]) -> str:
+    """Return ``fields`` as members of an object, each with a comma."""
+    return "".join(f'"{key}":{canonical_text(to_json(value))},' for key, value in fields.items())

@@ -30,6 +30,8 @@ MAX_PROGRAM_BYTES: Final = 4 * 1024 * 1024
 PREFIX: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{11}")
 RUNTIME_VERSION: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,63}")
 """The version of a run-time, as records and envelopes may carry it."""
+UNDECLARED: Final = Unhardened("neither a shape nor a sink is declared")
+"""Why there is no program in the usual case, which has a short form between processes."""
 _LETTERS: Final = string.ascii_letters
 _NAME: Final = string.ascii_letters + string.digits
 _NAME_LENGTH: Final = 11
@@ -65,6 +67,8 @@ def with_program(
     """
     if not verdict.allowed or verdict.target is None:
         return verdict
+    if verdict.shape is None and verdict.sink is None:
+        return replace(verdict, unhardened=UNDECLARED)
     try:
         made = _emitted(verdict, payload, rules, readings)
     except Exception as failure:  # noqa: BLE001 - no program is made; the verdict still holds
@@ -83,8 +87,6 @@ def _emitted(
     from evalward.guard.harden import Hardened, harden_payload  # noqa: PLC0415 - the front process needs no emitter
     from evalward.guard.syntax.locate import locate  # noqa: PLC0415 - the same
 
-    if verdict.shape is None and verdict.sink is None:
-        return Unhardened("neither a shape nor a sink is declared")
     if verdict.target is None:
         return Unhardened("no target is declared")
     prefix = new_prefix()

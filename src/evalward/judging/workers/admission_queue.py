@@ -32,11 +32,14 @@ _MUCH_SECONDS: Final = 0.2  # by how much more a queued requester must have used
 
 
 class Ticket:
-    """A job in the queue: the right to a worker, ``worker`` once it is granted."""
+    """A job in the queue: the right to a worker, ``worker`` once it is granted.
+
+    ``clock`` is the worker's processor time then, in seconds; None where it is unknown.
+    """
 
     __slots__ = (
         "_begun",
-        "_clock",
+        "clock",
         "due",
         "granted",
         "is_express",
@@ -56,7 +59,7 @@ class Ticket:
         self.is_express = False
         self.worker: Worker | None = None
         self._begun = 0.0
-        self._clock: float | None = None
+        self.clock: float | None = None
         # Released when the wait ends, with a worker or without.
         self.granted = threading.Lock()
         self.granted.acquire()
@@ -64,14 +67,14 @@ class Ticket:
     def begin(self, worker: Worker) -> None:
         """Register that ``worker`` now works for this ticket."""
         self.worker = worker
-        self._begun, self._clock = time.monotonic(), worker.processor_seconds()
+        self._begun, self.clock = time.monotonic(), worker.processor_seconds()
 
     def cost(self) -> float:
         """Return the processor time used in seconds; for a killed worker, the wall time."""
         now = None if self.worker is None else self.worker.processor_seconds()
-        if now is None or self._clock is None:
+        if now is None or self.clock is None:
             return time.monotonic() - self._begun
-        return now - self._clock
+        return now - self.clock
 
 
 class AdmissionQueue:
@@ -99,6 +102,8 @@ class AdmissionQueue:
             ticket = Ticket(requester, size, self._costs)
             if self._is_closed:
                 raise Overloaded("workers", self._count)
+            if not self._waiting and self._is_free_for(ticket):
+                return ticket, self._give(ticket)
             if len(self._waiting) >= self._queue and not self._is_free_for(ticket):
                 self._make_room(ticket)
             self._waiting.append(ticket)
@@ -125,9 +130,7 @@ class AdmissionQueue:
             ticket = Ticket(requester, size, self._costs)
             if self._is_closed or self._waiting or not self._is_free_for(ticket):
                 return None
-            self._waiting.append(ticket)
-            self._grant()
-            return None if ticket.worker is None else (ticket, ticket.worker)
+            return ticket, self._give(ticket)
 
     def leave(self, ticket: Ticket) -> None:
         """Release ``ticket``; its worker is returned by ``add``."""
@@ -176,13 +179,19 @@ class AdmissionQueue:
             if ticket is None:
                 return
             self._waiting.remove(ticket)
-            ticket.is_express = self._running >= self._count
-            if ticket.is_express:
-                self._express += 1
-            else:
-                self._running += 1
-            ticket.begin(self._idle.pop())
+            self._give(ticket)
             ticket.granted.release()
+
+    def _give(self, ticket: Ticket) -> Worker:
+        """Assign an idle worker to ``ticket``, which is eligible; the lock is held."""
+        ticket.is_express = self._running >= self._count
+        if ticket.is_express:
+            self._express += 1
+        else:
+            self._running += 1
+        worker = self._idle.pop()
+        ticket.begin(worker)
+        return worker
 
     def _make_room(self, ticket: Ticket) -> None:
         """Evict the ticket that is postponed furthest, if ``ticket`` may replace it; the lock is held."""

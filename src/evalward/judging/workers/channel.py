@@ -14,6 +14,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from hashlib import sha256
+from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.judging.workers.frames import MAX_BODY, RESPONSE_HEAD, SUBJECT, request_frame
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _READ_BYTES: Final = 64 * 1024
 _LOOK_SECONDS: Final = 0.02
+_KERNEL_SECONDS: Final = 0.1
+_TIMEVAL: Final = Struct("@ll")  # struct timeval, socket(7)
 
 
 class WorkerFault(Exception):  # noqa: N818 - a state of the worker
@@ -70,6 +73,9 @@ class Channel:
     def __init__(self, channel: socket.socket, early_socket: socket.socket) -> None:
         self._channel = channel
         self._early_socket = early_socket
+        channel.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEVAL.pack(0, int(_KERNEL_SECONDS * 1e6))
+        )
         self._number = 0
         self._due = deque([_Due(None, bytes(32), SUBJECT.pack(0, bytes(32)))])
         self._last = bytearray()
@@ -91,8 +97,7 @@ class Channel:
                 is_last = len(frames) + 1 == len(jobs)
                 frames.append(request_frame(self._number, job, known, with_rules=with_rules, is_last=is_last))
             try:
-                self._channel.settimeout(seconds)
-                self._channel.sendall(b"".join(frames))
+                self._send(b"".join(frames), seconds)
             except TimeoutError:
                 # A partially sent request cannot be withdrawn.
                 raise NotTaken("does not accept a request") from None
@@ -139,6 +144,22 @@ class Channel:
             self._channel.close()
             self._early_socket.close()
 
+    def _send(self, data: bytes, seconds: float) -> None:
+        """Send ``data`` within ``seconds``: with one call of the system, unless it is more than the socket holds."""
+        self._block()
+        try:
+            sent = self._channel.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            self._channel.settimeout(seconds)
+            self._channel.sendall(memoryview(data)[sent:])
+
+    def _block(self) -> None:
+        """Wait in the kernel for at most ``_KERNEL_SECONDS``: a timeout of Python's takes two calls more for each."""
+        if self._channel.gettimeout() is not None:
+            self._channel.settimeout(None)
+
     def _receive(self, received: bytearray, size: int, until: float) -> None:
         """Wait until ``size`` bytes of a response are in ``received``."""
         receive = self._receive_last if received is self._last else self._receive_early
@@ -147,9 +168,14 @@ class Channel:
 
     def _receive_last(self, left: float) -> None:
         try:
-            self._channel.settimeout(max(0.0, left))
+            if left > _KERNEL_SECONDS:
+                self._block()
+            else:
+                self._channel.settimeout(max(0.0, left))
             data = self._channel.recv(_READ_BYTES)
         except (TimeoutError, BlockingIOError):
+            if left > _KERNEL_SECONDS:
+                return
             raise StillJudging from None
         except OSError:  # the request is unread
             raise WorkerDied("ended before its job") from None

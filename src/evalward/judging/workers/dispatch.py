@@ -38,6 +38,11 @@ _WORKED: Final = 0.5
 class WorkerLease(Protocol):
     """The lease of a worker for one dispatch; ``give_back`` or ``kill`` is called once."""
 
+    @property
+    def clock(self) -> float | None:
+        """The worker's processor time when the lease began, in seconds; None where it is unknown."""
+        ...
+
     def give_back(self) -> None:
         """Return the worker: it is free."""
         ...
@@ -73,7 +78,8 @@ class Dispatch:
         self._until = until
         self._is_over = False
         self._is_shared = len(jobs) > 1
-        self._begin()
+        # An idle worker uses no processor time, so this is also its time now.
+        self._start, self._cpu = time.monotonic(), lease.clock
         try:
             worker.ask(jobs, seconds=self._seconds())
         except NotTaken as fault:
@@ -129,14 +135,9 @@ class Dispatch:
     def _next(self) -> None:
         self._most.popleft()
         if self._most:
-            self._begin()
+            self._start, self._cpu = time.monotonic(), self._worker.processor_seconds()
         else:
             self._lender.give_back()
-
-    def _begin(self) -> None:
-        """Register when the next job begins."""
-        self._start = time.monotonic()
-        self._cpu = self._worker.processor_seconds()
 
     def _has_worked(self) -> bool:
         """Whether the worker used processor time on the job; False where it is unknown."""

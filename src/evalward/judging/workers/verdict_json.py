@@ -11,7 +11,7 @@ from evalward.codes import Code
 from evalward.guard.sinks import sink_ids
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, HardenedProgram, Location, Rewrite, TraceStep, Unhardened, Verdict
-from evalward.judging.hardening import checked
+from evalward.judging.hardening import UNDECLARED, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +39,9 @@ _told: Final = attrgetter(
     "details",
     "permits",
     "hardened",
-    "unhardened",
 )
+# The reasons for which a short allow has no program, by number.
+_REASONS: Final = (None, UNDECLARED)
 
 
 class NotAVerdictError(ValueError):
@@ -50,10 +51,10 @@ class NotAVerdictError(ValueError):
 def to_json(verdict: Verdict) -> bytes:
     """Return ``verdict`` as the guard returns it; policy fields are not transferred.
 
-    An allow without findings or messages, the usual case, contains only its subject.
+    An allow without findings or messages, the usual case, contains only its subject and why it has no program.
     """
-    if not any(_told(verdict)):
-        return _allow(verdict.target, verdict.shape, verdict.profile, verdict.sink)
+    if not any(_told(verdict)) and verdict.unhardened in _REASONS:
+        return _allow(verdict.target, verdict.shape, verdict.profile, verdict.sink, verdict.unhardened)
     fields = [
         verdict.code,
         verdict.target,
@@ -86,8 +87,10 @@ def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
     """
     try:
         if len(text) < _HASH_LETTERS:
-            target, shape, profile, sink = _subject(text)
-            verdict = Verdict(None, target, shape, profile, code_hash, len(job.payload), sink=sink)
+            target, shape, profile, sink, why = _subject(text)
+            verdict = Verdict(
+                None, target, shape, profile, code_hash, len(job.payload), sink=sink, unhardened=why
+            )
         else:
             verdict = _read(json.loads(text))
     except (ValueError, TypeError, IndexError, RecursionError):
@@ -121,15 +124,24 @@ def _finding(finding: Finding) -> list[Any]:
 
 
 @lru_cache(maxsize=64)
-def _allow(target: Target | None, shape: Shape | None, profile: Profile, sink: str | None) -> bytes:
-    return json.dumps([target, shape, profile, _SINKS.index(sink)], separators=(",", ":")).encode()
+def _allow(
+    target: Target | None, shape: Shape | None, profile: Profile, sink: str | None, why: Unhardened | None
+) -> bytes:
+    fields = [target, shape, profile, _SINKS.index(sink), _REASONS.index(why)]
+    return json.dumps(fields, separators=(",", ":")).encode()
 
 
 @lru_cache(maxsize=64)
-def _subject(text: bytes) -> tuple[Target, Shape | None, Profile, str | None]:
-    """Return the subject of a short allow; there are few such texts, and each is frequent."""
-    target, shape, profile, sink = _list(json.loads(text))
-    return Target(target), _optional(Shape, shape), Profile(profile), _SINKS[_number(sink)]
+def _subject(text: bytes) -> tuple[Target, Shape | None, Profile, str | None, Unhardened | None]:
+    """Return the contents of a short allow; there are few such texts, and each is frequent."""
+    target, shape, profile, sink, why = _list(json.loads(text))
+    return (
+        Target(target),
+        _optional(Shape, shape),
+        Profile(profile),
+        _SINKS[_number(sink)],
+        _REASONS[_number(why)],
+    )
 
 
 def _read(fields: Any) -> Verdict:

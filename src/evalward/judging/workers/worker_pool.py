@@ -71,6 +71,10 @@ class _Lease(NamedTuple):
     place: Ticket
     worker: Worker
 
+    @property
+    def clock(self) -> float | None:
+        return self.place.clock
+
     def give_back(self) -> None:
         self.pool.give_back(self.place, self.worker)
 
