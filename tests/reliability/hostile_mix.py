@@ -7,6 +7,7 @@ steady rate with the client's own deadline.
 
     python tests/reliability/hostile_mix.py                60 seconds, one JSON object at the end
     python tests/reliability/hostile_mix.py --seconds 5 --workers 2
+    python tests/reliability/hostile_mix.py --fronts 2 --workers 1
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import grpc
 import yaml
 from raw_http2 import PREFACE, asking, connected, frame
 from script import parser, report
-from sidecar import children, outcome, percentile, processor_seconds, sidecar
+from sidecar import outcome, percentile, processor_seconds, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
@@ -73,6 +74,7 @@ class Figures:
 
     seconds: float = 0.0
     workers: int = 0
+    fronts: int = 1
     benign: int = 0
     lost: dict[str, int] = field(default_factory=dict)
     p50_ms: float = 0.0
@@ -105,10 +107,11 @@ class Figures:
         return self.is_sound and tried > 0 and all_texts and self.p99_ms <= P99_MS and self.most_ms <= MOST_MS
 
 
-def run(folder: Path, *, seconds: float, workers: int) -> Figures:
-    """Run all loads for ``seconds``."""
-    figures = Figures(seconds=seconds, workers=workers)
+def run(folder: Path, *, seconds: float, workers: int, fronts: int = 1) -> Figures:
+    """Run all loads for ``seconds``; each front has ``workers``."""
+    figures = Figures(seconds=seconds, workers=workers, fronts=fronts)
     flags = ("--allow-eval=renderer", "--workers", str(workers), "--verdict-cache", "0")
+    flags += ("--fronts", str(fronts))
     with sidecar(folder, *flags) as served:
         end = time.perf_counter() + seconds
         host, _, port = served.address.rpartition(":")
@@ -152,7 +155,7 @@ def shares(served: Sidecar, benign: int) -> dict[str, float]:
     """Return the processor seconds of each side so far, without workers that were killed meanwhile."""
     return {
         "server": served.processor_seconds(),
-        "workers": sum(map(processor_seconds, children(served.process.pid))),
+        "workers": sum(map(processor_seconds, served.workers())),
         "generator": time.process_time(),
         "benign": processor_seconds(benign),
     }
@@ -315,13 +318,14 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0)
     options.add_argument("--workers", type=int, default=2)
+    options.add_argument("--fronts", type=int, default=1)
     options.add_argument("--benign", metavar="ADDRESS", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.benign:
         benign_calls(chosen.benign, chosen.seconds)
         return
     with tempfile.TemporaryDirectory() as folder:
-        figures = run(Path(folder), seconds=chosen.seconds, workers=chosen.workers)
+        figures = run(Path(folder), seconds=chosen.seconds, workers=chosen.workers, fronts=chosen.fronts)
     sys.exit(not report(figures))
 
 

@@ -1,11 +1,11 @@
-"""64 clients at twice the capacity: the service stays up, small and healthy, and rejects the excess.
+"""64 clients a front at twice the capacity: the service stays up, small and healthy, and rejects the excess.
 
 First a few clients find out how many requests a second the service can do. Then 64 of them ask for twice as many,
 each at its own pace and without ever backing off. What is over the queue must be refused at once, OVERLOADED with
 RetryInfo; what is accepted must be answered within the time that a full queue takes.
 
     python tests/reliability/overload.py                 60 seconds, one JSON object at the end
-    python tests/reliability/overload.py --seconds 5
+    python tests/reliability/overload.py --seconds 5 --fronts 2
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Figures:
     """The figures of a run; times in milliseconds, memory in MB."""
 
     seconds: float = 0.0
+    fronts: int = 1
     capacity_per_s: float = 0.0
     offered_per_s: float = 0.0
     accepted: int = 0
@@ -74,7 +75,7 @@ class Figures:
         grown = sum(self.rss_peak_mb.values()) - sum(self.rss_before_mb.values())
         refused_well = self.overloaded > 0 and not self.overloaded_without_retry_info
         asked = self.health["probes"] > 0 and not self.health["failed"]
-        return refused_well and not self.other and asked and grown <= GROWTH_MB
+        return refused_well and not self.other and asked and grown <= GROWTH_MB * self.fronts
 
     @property
     def passed(self) -> bool:
@@ -119,7 +120,7 @@ def has_retry_info(failure: Any) -> bool:
     )
 
 
-def run(folder: Path, *, seconds: float) -> Figures:
+def run(folder: Path, *, seconds: float, fronts: int = 1) -> Figures:
     """Load a server for ``seconds``, after a baseline of a tenth of that time."""
     flags = (
         "--allow-eval=renderer",
@@ -129,15 +130,18 @@ def run(folder: Path, *, seconds: float) -> Figures:
         str(WORKERS),
         "--verdict-cache",
         "0",
+        "--fronts",
+        str(fronts),
     )
-    figures = Figures(seconds=seconds)
+    figures = Figures(seconds=seconds, fronts=fronts)
+    clients = CLIENTS * fronts
     numbers = count()
     with sidecar(folder, *flags) as served:
         calm = max(2.0, seconds / 10)
-        warm = load(served, WARM_CLIENTS, calm, lambda: payload(next(numbers)), pace=0.0)
+        warm = load(served, WARM_CLIENTS * fronts, calm, lambda: payload(next(numbers)), pace=0.0)
         figures.capacity_per_s = round(len(warm.accepted_ms) / calm, 1)
         figures.rss_before_mb = peak = served.rss_mb()
-        pace = CLIENTS / (2 * figures.capacity_per_s)
+        pace = clients / (2 * figures.capacity_per_s)
         probe = HealthProbe(served.address)
         done = threading.Event()
 
@@ -148,7 +152,7 @@ def run(folder: Path, *, seconds: float) -> Figures:
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        hot = load(served, CLIENTS, seconds, lambda: payload(next(numbers)), pace=pace)
+        hot = load(served, clients, seconds, lambda: payload(next(numbers)), pace=pace)
         figures.load_average = round(os.getloadavg()[0], 1)
         done.set()
         watcher.join()
@@ -161,7 +165,7 @@ def run(folder: Path, *, seconds: float) -> Figures:
     figures.other = dict(hot.codes)
     figures.accepted_p50_ms = percentile(hot.accepted_ms, 0.5)
     figures.accepted_p99_ms = percentile(hot.accepted_ms, 0.99)
-    figures.bound_ms = round(QUEUE_SLACK * (QUEUE + WORKERS) / figures.accepted * seconds * 1000, 1)
+    figures.bound_ms = round(QUEUE_SLACK * fronts * (QUEUE + WORKERS) / figures.accepted * seconds * 1000, 1)
     return figures
 
 
@@ -205,9 +209,10 @@ def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
     options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0)
+    options.add_argument("--fronts", type=int, default=1)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = run(Path(folder), seconds=chosen.seconds)
+        figures = run(Path(folder), seconds=chosen.seconds, fronts=chosen.fronts)
     sys.exit(not report(figures))
 
 

@@ -39,15 +39,26 @@ class Sidecar:
     stderr: Path
     admin: str | None = None
     killed: bool = False
+    has_fronts: bool = False
 
     def kill(self) -> None:
         """Kill the server; its exit code is then not checked."""
         self.killed = True
         self.process.kill()
 
+    def serving(self) -> list[int]:
+        """Return the processes of the server without its workers: one, or a supervisor and its fronts."""
+        pid = self.process.pid
+        return [pid, *children(pid)] if self.has_fronts else [pid]
+
+    def workers(self) -> list[int]:
+        """Return the workers of all fronts."""
+        fronts = self.serving()[int(self.has_fronts) :]
+        return [worker for front in fronts for worker in children(front)]
+
     def processor_seconds(self) -> float:
         """Return the processor time of the server without its workers."""
-        return processor_seconds(self.process.pid)
+        return sum(map(processor_seconds, self.serving()))
 
     def descriptors(self) -> int:
         """Return how many descriptors the server has open."""
@@ -56,8 +67,8 @@ class Sidecar:
     def rss_mb(self) -> dict[str, float]:
         """Return the resident memory of the server and of all its workers together, in MB (proc(5))."""
         return {
-            "server": _rss(self.process.pid),
-            "workers": round(sum(_rss(pid) for pid in children(self.process.pid)), 1),
+            "server": round(sum(map(_rss, self.serving())), 1),
+            "workers": round(sum(map(_rss, self.workers())), 1),
         }
 
 
@@ -89,6 +100,7 @@ def sidecar(
             assert process.stdout is not None
             ready = json.loads(process.stdout.readline())
             served = Sidecar(process, ready["listen"][0], log, stderr, ready.get("admin"))
+            served.has_fronts = "fronts" in ready
             yield served
             process.terminate()
             if process.wait(60) and not served.killed:
@@ -110,9 +122,8 @@ def processor_seconds(pid: int) -> float:
 
 def children(pid: int) -> list[int]:
     """Return the processes that ``pid`` has started and that still run."""
-    tasks = Path(f"/proc/{pid}/task")
     found: list[int] = []
-    for task in tasks.iterdir():
+    for task in Path(f"/proc/{pid}/task").glob("*"):
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
             found += map(int, (task / "children").read_text().split())
     return found

@@ -6,8 +6,9 @@ from hostile_mix import run
 pytestmark = pytest.mark.exhaustive
 
 
-def test_beside_everything_hostile_no_benign_call_is_lost(tmp_path: Path) -> None:
-    figures = run(tmp_path, seconds=4, workers=1)
+@pytest.mark.parametrize("fronts", [1, 2])
+def test_beside_everything_hostile_no_benign_call_is_lost(fronts: int, tmp_path: Path) -> None:
+    figures = run(tmp_path, seconds=4, workers=1, fronts=fronts)
 
     assert figures.is_sound, figures
     assert figures.hostile
