@@ -42,7 +42,7 @@ VALIDATE = "/evalward.v1.GuardService/Validate"
 EVALWARD = Path(sys.executable).with_name("evalward")
 CLIENTS = (1, 8, 16)
 CPU_CLOCK = 2  # CPUCLOCK_SCHED of the kernel's posix-timers.h
-FIGURES = ("p50_us", "p99_us", "requests_per_s", "cpu_us")
+FIGURES = ("p50_us", "p99_us", "requests_per_s", "cpu_us", "requests_per_core_s")
 
 
 def main() -> None:
@@ -69,7 +69,10 @@ def main() -> None:
 
 
 def measure(client: str, *, rounds: int, requests: int, fronts: int) -> dict[str, Any]:
-    """Return all figures: latencies and CPU per request in microseconds, ratios of each service to echo."""
+    """Return all figures: latencies and CPU per request in microseconds, ratios of each service to echo.
+
+    ``requests_per_core_s`` are requests for each second of processor time, of all processes together.
+    """
     load: Callable[..., Run] = {"h2load": grpc_load.h2load, "python": grpc_load.python}[client]
     rows = []
     with ExitStack() as stack:
@@ -123,6 +126,7 @@ def figures(run: Run, cpu: float) -> dict[str, float]:
         "p99_us": quantiles(run.latencies_us, n=100)[98],
         "requests_per_s": len(run.latencies_us) / run.seconds,
         "cpu_us": cpu / len(run.latencies_us) * 1e6,
+        "requests_per_core_s": len(run.latencies_us) / cpu,
     }
 
 
@@ -190,8 +194,8 @@ def cpu_seconds(pid: int) -> float:
 def print_table(result: dict[str, Any]) -> None:
     """Print the figures as a Markdown table."""
     print(f"{result['payload_bytes']} bytes, {result['client']}, medians of {result['rounds']} rounds\n")
-    print("| clients | what | p50 µs | p99 µs | requests/s | CPU µs/request |")
-    print("|---|---|---|---|---|---|")
+    print("| clients | what | p50 µs | p99 µs | requests/s | CPU µs/request | requests/s a core |")
+    print("|---|---|---|---|---|---|---|")
     for row in result["rows"]:
         for what, figures_of in row.items():
             if what != "clients":
