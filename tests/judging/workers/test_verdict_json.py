@@ -11,7 +11,7 @@ from evalward.guard.rules import Rules
 from evalward.guard.target import Profile, Target
 from evalward.guard.verdict import HardenedProgram, Location, Unhardened, Verdict
 from evalward.judging.executor import Job
-from evalward.judging.hardening import MAX_PROGRAM_BYTES
+from evalward.judging.hardening import MAX_PROGRAM_BYTES, UNDECLARED
 from evalward.judging.workers.verdict_json import NotAVerdictError, from_json, to_json
 
 PAYLOAD = b"document.title"
@@ -48,6 +48,18 @@ def test_an_allow_with_nothing_to_tell_comes_back_whole() -> None:
 
     assert len(text) < 40
     assert from_json(text, JOB, HASH) == BARE
+
+
+def test_the_usual_lack_of_a_program_is_as_short_and_needs_a_job_that_asks_for_one() -> None:
+    verdict = replace(BARE, unhardened=Unhardened(UNDECLARED.reason))
+    text = to_json(verdict)
+
+    assert len(text) < 40
+    assert from_json(text, JOB._replace(harden=True), HASH) == verdict
+    with pytest.raises(NotAVerdictError):
+        from_json(text, JOB, HASH)
+    with pytest.raises(NotAVerdictError):
+        from_json(text.replace(b",1]", b",2]"), JOB._replace(harden=True), HASH)
 
 
 @pytest.mark.parametrize("place", range(3))
