@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import array_callbacks
 from evalward.guard.domain.atoms import (
+    ANY_BIGINT,
     ANY_NUMBER,
     BOTTOM,
     DECODED_STRING,
@@ -38,18 +39,19 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _OWN = of(DECODED_STRING)
-_MAX_VIEWS = 2
+_NUMERIC = of(ANY_NUMBER, ANY_BIGINT)
 _BUFFER = known("ArrayBuffer.prototype")
 
 
 def _is_number(atom: Atom) -> bool:
-    return atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number")
+    return atom in _NUMERIC or (type(atom) is Primitive and atom.type == "number")
 
 
-def _text_of(machine: Machine, value: Value, depth: int = _MAX_VIEWS) -> Value:
+def _text_of(machine: Machine, value: Value) -> Value:
     """Return the texts that bytes may decode to, BOTTOM for bytes that are not the payload's own."""
     result: Value = BOTTOM
-    for atom in value:
+    pending, seen = list(value), set(value)
+    for atom in pending:
         if type(atom) is str or atom in STRING_UNKNOWNS:
             found = decoding_of(of(atom))
             result = join(result, found if found != V_ANY_STRING else BOTTOM)
@@ -58,8 +60,9 @@ def _text_of(machine: Machine, value: Value, depth: int = _MAX_VIEWS) -> Value:
             result = join(result, atom.properties.get(DECODED_TEXT, BOTTOM))
             if any(map(_is_number, atom.contents())):
                 result = join(result, _OWN)
-            if depth:
-                result = join(result, _text_of(machine, atom.properties.get(BUFFER_VIEWS, BOTTOM), depth - 1))
+            views = atom.properties.get(BUFFER_VIEWS, BOTTOM) - seen
+            seen |= views
+            pending.extend(views)
     return result
 
 
@@ -108,7 +111,7 @@ def _called_back(result: Value | None) -> Transfer:
 
     def transfer(machine: Machine, call: Call) -> Value:
         machine.use(call.arg(0), Flow.CALLBACK, call.span)
-        machine.call(call.arg(0), call.arg(1), (V_ANY_NUMBER, V_ANY_NUMBER, call.this), call.span)
+        machine.call(call.arg(0), call.arg(1), (_NUMERIC, V_ANY_NUMBER, call.this), call.span)
         return _MAKE(machine, call) if result is None else result
 
     return transfer
@@ -117,7 +120,7 @@ def _called_back(result: Value | None) -> Transfer:
 def _reduced(machine: Machine, call: Call) -> Value:
     numbers = machine.allocate("array", call.span.start, "bytes")
     machine.inexact(numbers)
-    machine.put_element(numbers, V_ANY_NUMBER)
+    machine.put_element(numbers, _NUMERIC)
     return array_callbacks.TRANSFER[call.path.replace("Uint8Array", "Array")](
         machine, replace(call, this=of(numbers))
     )
@@ -168,7 +171,7 @@ TRANSFER: dict[str, Transfer] = {
     **{f"{_BYTES}.{name}": _called_back(None) for name in ("filter", "map")},
     **{f"{_BYTES}.{name}": _called_back(V_ANY_BOOLEAN) for name in ("every", "some")},
     **{f"{_BYTES}.{name}": _called_back(V_ANY_NUMBER) for name in ("findIndex", "findLastIndex")},
-    **{f"{_BYTES}.{name}": _called_back(join(V_ANY_NUMBER, V_UNDEFINED)) for name in ("find", "findLast")},
+    **{f"{_BYTES}.{name}": _called_back(join(_NUMERIC, V_UNDEFINED)) for name in ("find", "findLast")},
     f"{_BYTES}.forEach": _called_back(V_UNDEFINED),
     f"{_BYTES}.set": _written,
     f"{_BYTES}.reduce": _reduced,
@@ -176,7 +179,13 @@ TRANSFER: dict[str, Transfer] = {
     "DataView": _made("DataView.prototype"),
     **{
         f"DataView.prototype.set{kind}{size}": _written
-        for kind, sizes in {"Int": (8, 16, 32), "Uint": (8, 16, 32), "Float": (32, 64)}.items()
+        for kind, sizes in {
+            "Int": (8, 16, 32),
+            "Uint": (8, 16, 32),
+            "Float": (16, 32, 64),
+            "BigInt": (64,),
+            "BigUint": (64,),
+        }.items()
         for size in sizes
     },
     "Buffer.from": _made("Buffer.prototype"),

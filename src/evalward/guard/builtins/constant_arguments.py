@@ -9,6 +9,7 @@ from evalward.guard.domain.atoms import (
     Value,
     of,
 )
+from evalward.guard.domain.values import MAX_STRING_LENGTH
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -19,13 +20,15 @@ _MAX_INDEX = 2**31 - 1
 
 
 def constants(machine: Machine, value: Value, call: Call) -> list[str] | None:
-    """Return the value's string constants, None when it is not all constants of the basic plane."""
+    """Return the value's string constants, None when it is not all constants of the basic plane, and short enough."""
     made = machine.to_string(value, call.span)
     texts = [atom for atom in made if type(atom) is str]
     if (
         not made
         or len(texts) != len(made)
-        or any(not text.isascii() and max(text) > "\uffff" for text in texts)
+        or any(
+            len(text) > MAX_STRING_LENGTH or (not text.isascii() and max(text) > "\uffff") for text in texts
+        )
     ):
         return None
     return sorted(texts)

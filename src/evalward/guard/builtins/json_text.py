@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalward.guard.builtins.constant_arguments import constants
 from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
     BOTTOM,
     DECODED_STRING,
     FALSE,
@@ -29,8 +30,10 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.limit import TOO_MANY_STEPS
 from evalward.guard.domain.slots import SYMBOL_PREFIX
 from evalward.guard.domain.values import join, string, widened
+from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _MAX_EXACT = 2**53
-_MAX_JSON_NODES = 2_000
+_MAX_JSON_DEPTH = 250
 _EXACT_ROUNDS = 4  # constants that still grow after them are widened
 
 
@@ -57,7 +60,9 @@ def _json_parse(machine: Machine, call: Call) -> Value:
         for position, text in enumerate(texts):
             try:
                 document = json.loads(text)
-            except (ValueError, RecursionError):
+            except RecursionError:
+                machine.spend(TOO_MANY_STEPS)
+            except ValueError:
                 continue
             made = join(made, from_json(machine, document, call.span.start, f"json{position}"))
             names |= _keys(document)
@@ -113,8 +118,7 @@ def from_json(machine: Machine, document: Any, start: int, tag: str) -> Value:
         return number(float(document)).value
     if document is None:
         return of(NULL)
-    if len(tag) > _MAX_JSON_NODES:
-        return V_TAINTED_DATA
+    machine.spend(1 if tag.count(".") < _MAX_JSON_DEPTH else TOO_MANY_STEPS)
     made = machine.allocate("array" if isinstance(document, list) else "object", start, tag)
     entries = enumerate(document) if isinstance(document, list) else document.items()
     for position, (key, value) in enumerate(entries):
@@ -185,9 +189,9 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
                 break
             inside = wider if rounds < _EXACT_ROUNDS else widened(wider, force=True)
         machine.use(inside, Flow.COERCE, call.span)
-        return V_ANY_STRING
+        return _text_with(inside)
     inside = reachable(machine, value)
-    convert_all(machine, inside, call)
+    converted = convert_all(machine, inside, call)
     machine.use(inside, Flow.COERCE, call.span)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
@@ -198,7 +202,17 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     primitives = [atom for atom in value if type(atom) is Primitive]
     if primitives and len(primitives) == len(value):
         return frozenset(_of_primitive(atom) for atom in primitives)
-    return of(TAINTED_STRING) if TAINTED_STRING in value or TAINTED_CHARACTER in value else V_ANY_STRING
+    held = join(inside, converted)
+    return join(
+        of(TAINTED_STRING) if TAINTED_STRING in value or TAINTED_CHARACTER in value else V_ANY_STRING,
+        _text_with(held) & of(ACTIVE_MARKUP),
+    )
+
+
+def _text_with(inside: Value) -> Value:
+    """Return an unknown document with these values in it: markup runs from there as well."""
+    active = ACTIVE_MARKUP in inside or any(type(atom) is str and is_active(atom) for atom in inside)
+    return of(ACTIVE_MARKUP) if active else V_ANY_STRING
 
 
 def _written(document: Any) -> str:
@@ -217,7 +231,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNKNOWN = object()
 
 
-_MAX_DOCUMENT_DEPTH = 8
+_MAX_DOCUMENT_DEPTH = 100
 
 
 def _document(machine: Machine, value: Value, depth: int) -> Any:

@@ -54,15 +54,18 @@ def contents(machine: Machine, value: Value) -> Value:
 
 
 def keys(machine: Machine, value: Value) -> Value:
-    """Return the join of maps' keys; a set's keys are its values."""
+    """Return the join of maps' keys; a set's keys are its values. An instance of a subclass may be either."""
     result: Value = BOTTOM
     for atom in value:
-        if isinstance(atom, HeapObject) and atom.kind in {"map", "weakmap"}:
-            machine.observe(atom)
-            result = join(result, atom.properties.get(ENTRY_KEYS, BOTTOM))
-            result = join(result, V_UNKNOWN if atom.escaped else BOTTOM)
-        else:
+        if not isinstance(atom, HeapObject):
             result = join(result, contents(machine, of(atom)))
+            continue
+        machine.observe(atom)
+        result = join(result, atom.properties.get(ENTRY_KEYS, BOTTOM))
+        if atom.kind not in {"map", "weakmap"}:
+            result = join(result, contents(machine, of(atom)))
+        elif atom.escaped:
+            result = join(result, V_UNKNOWN)
     return result
 
 

@@ -27,7 +27,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.call import Call
 from evalward.guard.domain.decodable import may_leave
 from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
@@ -52,10 +52,12 @@ def _split(machine: Machine, call: Call) -> Value:
         machine.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
         return join(call_symbol(machine, call, "split"), of(array))
     pieces = texts[0].split(separators[0]) if separators[0] else list(texts[0])
-    if array.items and len(array.items) != len(pieces):
+    if (array.items and len(array.items) != len(pieces)) or len(pieces) > MAX_ITEMS:
         machine.inexact(array)
-    for index, piece in enumerate(pieces[:_MAX_REPEAT]):
+    for index, piece in enumerate(pieces if len(pieces) <= MAX_ITEMS else ()):
         machine.put_item(array, index, of(piece))
+    if len(pieces) > MAX_ITEMS:
+        machine.put_element(array, character_of(of(*texts)) if not separators[0] else decoding_of(of(*texts)))
     return of(array)
 
 
@@ -111,7 +113,7 @@ def _replace(machine: Machine, call: Call) -> Value:
         return folded or (of(DECODED_STRING) if may_leave(texts) else part_of(text))
     count = -1 if call.path.endswith("All") else 1
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
-        return V_ANY_STRING
+        return part_of(join(text, of(*news)))
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
 
 
@@ -135,7 +137,6 @@ def _respelt(text: Value, made: Value) -> Value:
 
 
 _PLAIN_SOURCE = re.compile(r"[\w .,;:!#%&@~=<>'\"^$|()*+?\[\]{}-]+\Z", re.ASCII)
-_MAX_REPEAT = 4_096
 _MAX_PRODUCT = 64
 _MAX_SEARCH = 1_000_000
 _SEARCH_PER_STEP = 100
@@ -236,7 +237,19 @@ def _exec(machine: Machine, call: Call) -> Value:
     groups = machine.allocate("object", call.span.start, "groups")
     machine.extend(groups)
     machine.put_element(groups, part_of(text))
-    machine.put(array, "groups", of(groups))
+    machine.put(array, "groups", join(of(groups), V_UNDEFINED))  # neither has a pattern with `g`
+    indices = machine.allocate("array", call.span.start, "indices")
+    machine.inexact(indices)
+    machine.extend(indices)
+    pair = machine.allocate("array", call.span.start, "index pair")
+    machine.inexact(pair)
+    machine.put_element(pair, V_ANY_NUMBER)
+    machine.put_element(indices, join(of(pair), V_UNDEFINED))
+    named = machine.allocate("object", call.span.start, "indices of groups")
+    machine.extend(named)
+    machine.put_element(named, join(of(pair), V_UNDEFINED))
+    machine.put(indices, "groups", join(of(named), V_UNDEFINED))
+    machine.put(array, "indices", join(of(indices), V_UNDEFINED))
     machine.put(array, "index", join(V_ANY_NUMBER, V_UNDEFINED))  # undefined for a global pattern
     machine.put(array, "input", part_of(text))
     custom = BOTTOM

@@ -34,13 +34,14 @@ from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _MAX_WRAPPED = 64
 
 
-_ANY_NUMERIC = frozenset({ANY_BIGINT, ANY_NUMBER})
+_ANY_NUMERIC: dict[Atom, str] = {ANY_BIGINT: "BigInt.prototype", ANY_NUMBER: "Number.prototype"}
 
 
 def _has_own(machine: Machine, call: Call) -> Value:
@@ -69,7 +70,7 @@ def boxed(machine: Machine, value: Value, call: Call) -> Value:
         elif type(atom) is Primitive:
             made = of(machine.allocate("object", call.span.start, "made"))
         elif atom in _ANY_NUMERIC:
-            made = machine.instance("Number.prototype", call.span.start)
+            made = machine.instance(_ANY_NUMERIC[atom], call.span.start)
         else:
             result = join(result, of(atom))
             continue
@@ -137,7 +138,8 @@ def contents(machine: Machine, value: Value, call: Call) -> Value:
             result = join(result, atom.everything())
             for getter in atom.getters.values():
                 result = join(result, machine.call(getter, of(atom), (), call.span))
-            if atom.escaped:
+            listed = (type(a) is Known and machine.catalogue.has_elements(a.path) for a in atom.prototype)
+            if atom.escaped or any(listed):
                 result = join(result, machine.get_element(atom, call.span.start))
         elif type(atom) is Known and atom.label is not None:
             machine.use(of(atom), Flow.ARGUMENT, call.span)
@@ -200,6 +202,8 @@ def _from_entries(machine: Machine, call: Call) -> Value:
         for pair in machine.iterate(of(entries), None, call.span):
             key = machine.get(of(pair), "0", call.span)
             _put_entry(machine, made, key, machine.get(of(pair), "1", call.span), call)
+        if machine.items_of(of(entries)) is None:
+            machine.doubt(made, made.properties)
     return made.value
 
 
@@ -207,6 +211,8 @@ def _put_entry(machine: Machine, target: HeapObject, key: Value, value: Value, c
     resolved = machine.to_property_key(key, call.span)
     for name in resolved.names:
         machine.put(target, name, value)
+    if len(resolved.names) > 1:
+        machine.doubt(target, resolved.names)  # it has one of them
     if resolved.unknown or resolved.numeric:
         machine.extend(target)
         machine.put_element(target, value)

@@ -8,6 +8,7 @@ from evalward.guard.domain.atoms import (
     BOTTOM,
     V_ANY_BOOLEAN,
     V_ANY_STRING,
+    V_UNDEFINED,
     V_UNKNOWN,
     Known,
     Primitive,
@@ -17,6 +18,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import names_property
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 
@@ -69,7 +71,7 @@ def _setters(machine: Machine, call: Call, owner: Value, key: Value) -> Value:
 
 
 def _get_own_property_descriptor(machine: Machine, call: Call) -> Value:
-    return _descriptor(machine, call, call.arg(0), call.arg(1), "descriptor")
+    return join(_descriptor(machine, call, call.arg(0), call.arg(1), "descriptor"), V_UNDEFINED)
 
 
 def _get_own_property_descriptors(machine: Machine, call: Call) -> Value:
@@ -93,7 +95,8 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
         if isinstance(atom, HeapObject):
             machine.observe(atom)
             for name, descriptor in list(atom.properties.items()):
-                machine.define_own_property(target, of(name), descriptor, call.span)
+                if names_property(name):
+                    machine.define_own_property(target, of(name), descriptor, call.span)
             for name, getter in list(atom.getters.items()):
                 given = machine.call(getter, of(atom), (), call.span)
                 machine.define_own_property(target, of(name), given, call.span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import V_ANY_STRING, V_UNDEFINED, V_UNKNOWN, Known, Value, of
+from evalward.guard.domain.atoms import V_ANY_STRING, V_UNDEFINED, V_UNKNOWN, Known, Value, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import PROXY_HANDLER, PROXY_TARGET
@@ -64,6 +64,7 @@ def _trap_arguments(
 def _revocable(machine: Machine, call: Call) -> Value:
     made = machine.allocate("object", call.span.start, "revocable")
     machine.put(made, "proxy", _proxy(machine, call))
+    machine.put(made, "revoke", of(known("Proxy.revoke")))
     return of(made)
 
 

@@ -146,12 +146,12 @@ def has_known_names(machine: Machine, target: HeapObject) -> bool:
     """Whether the own properties of an object are just those that are known.
 
     An object of a built-in class has others: an error's stack, the elements of a typed array. Its message cannot be
-    enumerated.
+    enumerated, nor can the methods of a class and the ``constructor`` of a function's ``prototype``.
     """
     machine.observe(target)
     return (
         target.kind == "object"
-        and not (target.extensible or target.escaped or target.uncertain)
+        and not (target.owners or target.extensible or target.escaped or target.uncertain)
         and machine.inherits_only_from(target, "Object.prototype")
     )
 

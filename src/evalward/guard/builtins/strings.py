@@ -21,7 +21,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.texts import character_of, part_of, unresolved_text
-from evalward.guard.domain.values import join, string
+from evalward.guard.domain.values import join
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def _repeat(machine: Machine, call: Call) -> Value:
     for text in texts:
         for count in counts:
             size = max(count or 0, 0)
-            result = join(result, string(text * size) if len(text) * size <= _MAX_REPEAT else V_ANY_STRING)
+            repeated = (
+                of(text * size) if len(text) * size <= _MAX_REPEAT else unresolved_text((of(text),) * 2)
+            )
+            result = join(result, repeated)
     return result
 
 
@@ -166,7 +169,7 @@ def _pad(*, at_start: bool) -> Transfer:
                 for filler in fillers:
                     missing = (size or 0) - len(text)
                     if missing > _MAX_REPEAT:
-                        return V_ANY_STRING
+                        return unresolved_text((of(*texts), of(*fillers), of(*texts)))
                     pad = (filler * (missing // len(filler) + 1))[:missing] if missing > 0 and filler else ""
                     made = join(made, of(pad + text if at_start else text + pad))
         return made

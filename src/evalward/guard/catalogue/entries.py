@@ -12,9 +12,10 @@ The data are TOML files in this directory, one per environment. A table describe
   ``deny``: a capability labelled ``<path>.<name>``), ``unresolved`` is the construct of a read by an unresolved key
   (none: the union of the members), ``inert`` marks functions that ignore their arguments.
 - ``data``, ``identity``, ``inside`` and ``secret_names`` say which denied members are data (``denied_data``).
+- ``absent`` lists members that some engines lack, or some of the objects that the table stands for.
 
-A result is ``string text decoded number boolean undefined plain data unknown``, ``element`` (one that is no script),
-``@path`` (that object),
+A result is ``string text decoded number bigint numeric boolean undefined plain data unknown``, ``element`` (one that is
+no script), ``@path`` (that object),
 ``new:path`` (an object that inherits from it),
 ``promise:<result>``, ``array:<result>``, ``iterator:<result>`` or ``collection:<result>`` (an array whose elements
 have names, too).
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -128,6 +130,8 @@ _MAX_FUNCTIONS = 2_048
 _FIELDS = ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")
 # Tables of names, which are no objects.
 _NAMES_ONLY = frozenset({"globalThis", "modules", "arguments"})
+# Every host has them, but they are not of ECMA-262; the sandbox has a `random` of its own.
+_OF_HOSTS = frozenset({"console", "queueMicrotask", "structuredClone", "Math.random"})
 _TIMERS = ("setTimeout", "setInterval")
 
 
@@ -151,10 +155,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a catalogued object: its result, and its label if it is a capability."""
+    """A member of a catalogued object: its result, its label if it is a capability, and whether it may be absent."""
 
     result: str
     label: str | None = None
+    absent: bool = False
 
 
 class Catalogue:
@@ -167,6 +172,7 @@ class Catalogue:
         self.denied_data = DeniedData()
         self._functions: dict[str, Entry] = {}
         self.standard: set[tuple[str, str]] = set()
+        self.functions_of_language: set[str] = set()
         self.constants: dict[tuple[str, str | None], Any] = {}  # the resolver's values, by result and label
         digest = hashlib.sha256()
         for name, text in sorted(documents.items()):
@@ -181,6 +187,18 @@ class Catalogue:
                     for path, entry in self.entries.items()
                     for member, what in entry.members.items()
                     if what.result.startswith("@")
+                }
+                named = Counter(
+                    what.result[1:]
+                    for entry in self.entries.values()
+                    for member, what in entry.members.items()
+                    if member not in {"constructor", "globalThis"} and not what.absent
+                )
+                self.functions_of_language = {
+                    path
+                    for path, count in named.items()
+                    if count == 1 and path in self.entries and self.entries[path].callable
+                    if _OF_HOSTS.isdisjoint({path, path.partition(".")[0]})
                 }
         self._expect_more_of_hosts(frozenset(tomllib.loads(documents["ecmascript"])))
         self.globals = self.entries["globalThis"].members
@@ -227,6 +245,15 @@ class Catalogue:
             self._functions[path] = entry
         return entry
 
+    def has_elements(self, path: str) -> bool:
+        """Whether instances of a built-in class have elements of their own, as typed arrays and buffers do."""
+        while path:
+            entry = self.get(path)
+            if entry.element != "unknown":
+                return True
+            path = entry.prototype
+        return False
+
     def is_standard(self, path: str, name: str) -> bool:
         """Whether a member is an object or function that ECMA-262 defines: replacing it affects every program."""
         return (path, name) in self.standard and path != "console"
@@ -256,6 +283,8 @@ class Catalogue:
         for label, names in table.get("deny", {}).items():
             for name in names.split():
                 members[name] = Member(f"@{prefix}{name}", label.replace("*", name))
+        for name in table.get("absent", "").split():
+            members[name] = replace(members[name], absent=True)
         for kind, names in table.get("sinks", {}).items():
             sinks.update(dict.fromkeys(names.split(), kind))
         plain = {} if old is None else {key: getattr(old, key) for key in _FIELDS}

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+TOO_MANY_STEPS: Final = 10**9
+"""More steps than any budget has: to spend them ends the analysis."""
+
 
 class AnalysisLimitError(Exception):
     """The step budget was used up; ``steps`` is how many were allowed."""

@@ -72,7 +72,11 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
         constants = [atom for atom in piece if type(atom) is str]
         if any(is_active(text, cut_off=True) or ends_in_handler(text) for text in constants):
             return True
-        if len(constants) == 1 == len(piece) and len(glued) < _MAX_GLUED:
+        if len(constants) == 1 == len(piece):
+            if len(glued) > _MAX_GLUED:  # a tag that is cut off is not as long
+                if is_active(glued, cut_off=True):
+                    return True
+                glued = glued[-_MAX_GLUED:]
             glued += constants[0]
     return is_active(glued, cut_off=True)
 

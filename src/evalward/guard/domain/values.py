@@ -24,7 +24,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.decodable import are_letters, begins_evaluation, begins_name, is_accumulated
-from evalward.guard.markup import is_active
+from evalward.guard.markup import is_active, is_script_scheme
 
 NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # every engine has their functions
 MAX_STRINGS = 24
@@ -41,8 +41,12 @@ _ABSORBING: Value = SPELLS_ANY_NAME | frozenset({ANY_HOST_OBJECT, ANY_STRING, TA
 
 
 def string(text: str) -> Value:
-    """Return the value of a string constant, unknown when it is too long to track."""
-    return frozenset({text}) if len(text) <= MAX_STRING_LENGTH else V_ANY_STRING
+    """Return the value of a string constant; one that is too long to track keeps what a sink would judge."""
+    if len(text) <= MAX_STRING_LENGTH:
+        return frozenset({text})
+    return (
+        of(ACTIVE_MARKUP) if is_active(text) else of(DECODED_STRING if is_script_scheme(text) else ANY_STRING)
+    )
 
 
 def join(left: Value, right: Value) -> Value:

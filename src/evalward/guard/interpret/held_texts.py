@@ -31,12 +31,12 @@ from evalward.guard.markup import is_running_name, runs_as_document, starts_like
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.run_state import RunState
 # A call; `:not(…)` and `nth-child(…)` are selectors.
 CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
 # What parts of a text may become markup, a script's URL or a call again.
 _TELLING_PARTS = re.compile(r"script\s*:|[<(`]", re.IGNORECASE)
-_MAX_NESTING = 2
 _HOLDERS = frozenset({"array", "object"})
 # Searches of the page: the text is not kept.
 _QUERIES = frozenset(
@@ -69,6 +69,8 @@ class HeldTexts:
             state.dataflow.add_register()
         )  # what a page says: messages, errors, results of its functions
         self._searched = state.dataflow.add_register()
+        # What was found in an object while it held that, and the atoms to look into further.
+        self._looked_into: dict[HeapObject, tuple[Value, Value, list[Atom]]] = {}
 
     def search(self, texts: Value) -> None:
         """Note texts that a regular expression searches."""
@@ -80,31 +82,48 @@ class HeldTexts:
         telling = frozenset(a for a in searched if type(a) is str and _TELLING_PARTS.search(a))
         return telling | of(DECODED_STRING) if telling else searched & of(ACTIVE_MARKUP, DECODED_STRING)
 
-    def telling(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
-        """Return the texts in values, and in objects ``depth`` levels deep among them, that a sink would judge."""
+    def telling(self, values: Iterable[Value], *, inside: bool = True) -> Value:
+        """Return the texts in values, and ``inside`` the objects among them, that a sink would judge."""
         dataflow = self._dataflow
         found: Value = BOTTOM
         seen: set[HeapObject] = set()
-        pending = [(atom, depth) for value in values for atom in value]
-        while pending:
-            atom, left = pending.pop()
+        pending: list[Atom] = []
+        for value in values:
+            given, objects = self._inside(value)
+            found |= given
+            pending.extend(each for each in objects if inside or each is HOST_HELD_TEXT)
+        for atom in pending:
+            if isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
+                seen.add(atom)
+                atom.readers[dataflow.reader] = None
+                whole = atom.everything()
+                known = self._looked_into.get(atom)
+                if known is None or known[0] is not whole:
+                    dataflow.spend(1 + (len(atom.properties) >> 3))
+                    known = self._looked_into[atom] = (whole, *self._inside(whole))
+                found |= known[1]
+                pending.extend(known[2])
+            elif atom is HOST_HELD_TEXT:
+                found |= dataflow.read(self.given)
+        return found
+
+    def _inside(self, value: Value) -> tuple[Value, list[Atom]]:
+        """Return the texts of a value that a sink would judge, and what may hold or stand for more of them."""
+        found: Value = BOTTOM
+        others: list[Atom] = []
+        for atom in value:
             if type(atom) is str:
-                dataflow.spend(len(atom) >> 6)
+                self._dataflow.spend(len(atom) >> 6)
                 found |= _telling(atom)
             elif atom is ACTIVE_MARKUP:
                 found |= of(ACTIVE_MARKUP)
-            elif atom is HOST_HELD_TEXT:
-                found |= dataflow.read(self.given)
-            elif left and isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
-                seen.add(atom)
-                atom.readers[dataflow.reader] = None
-                dataflow.spend(1 + (len(atom.properties) >> 3))
-                pending.extend((inner, left - 1) for inner in atom.everything())
-        return found
+            elif atom is HOST_HELD_TEXT or isinstance(atom, HeapObject):
+                others.append(atom)
+        return found, others
 
-    def hold(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
+    def hold(self, values: Iterable[Value], *, inside: bool = True) -> Value:
         """Note texts that the host is given; return those that a sink would judge."""
-        texts = self.telling(values, depth)
+        texts = self.telling(values, inside=inside)
         if texts:
             self._dataflow.write(self.given, texts)
         return texts

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Transfer
     from evalward.guard.interpret.surroundings import Surroundings
 
-_MAX_REVIVALS = 4
-
 
 class Interpreter:
     """The run of a payload to a fixpoint, joined over every order in which its instructions may run.
@@ -76,9 +74,8 @@ class Interpreter:
         machine.escapes.expect_bound_calls()
         machine.execution.drain()
         self._call_implicitly()
-        for _ in range(_MAX_REVIVALS):
-            if not machine.havoc.revive():
-                break
+        while machine.havoc.revive():  # each instruction once
+            machine.dataflow.spend()
             machine.execution.drain()
         self._call_implicitly()
         for span in findings.clicked:

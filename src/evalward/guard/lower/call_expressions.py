@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.guard.domain.atoms import V_ANY_STRING, number
+from evalward.guard.domain.atoms import V_ANY_STRING, number, of
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import string
 from evalward.guard.lower.enumeration import callback_of
 from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.syntax import literals
@@ -58,7 +57,7 @@ def template_parts(lowering: Lowering, node: Node) -> Generator[Any, int, list[t
 
 def _chunk(build: Builder, begin: int, stop: int) -> int:
     value = literals.template_chunk(build.source[begin:stop].decode())
-    return build.constant(V_ANY_STRING if value is None else string(value))
+    return build.constant(V_ANY_STRING if value is None else of(value))
 
 
 def argument(lowering: Lowering, node: Node) -> Work:
@@ -235,7 +234,7 @@ def _raw_chunks(build: Builder, template: Node) -> tuple[int, ...]:
 
 def _raw_chunk(build: Builder, begin: int, stop: int) -> int:
     text = build.source[begin:stop].decode().replace("\r\n", "\n").replace("\r", "\n")
-    return build.constant(string(text))
+    return build.constant(of(text))
 
 
 def _lower_new_expression(lowering: Lowering, node: Node) -> Work:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.domain.atoms import ANY_BIGINT, FALSE, NULL, TRUE, V_ANY_STRING, number, of
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import string
 from evalward.guard.lower.call_expressions import argument, member, named, property_key, template_parts
 from evalward.guard.lower.lowering import unmodelled
 from evalward.guard.lower.node_kinds import kinds
@@ -30,7 +29,7 @@ _NULL = of(NULL)
 def _lower_string(lowering: Lowering, node: Node) -> Work:
     build = lowering.build
     value = literals.unescape(build.text(node)[1:-1])
-    return build.constant(V_ANY_STRING if value is None else string(value))
+    return build.constant(V_ANY_STRING if value is None else of(value))
 
 
 def _lower_number(lowering: Lowering, node: Node) -> Work:

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.run_state import RunState
 
-_MAX_LISTED = 64  # arguments that are looked into
 _FUNCTION = "Function.prototype"
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 _WINDOW_OF_JQUERY: Value = of(known("jQueryWindow"))
@@ -61,10 +60,12 @@ _WINDOW_OF_JQUERY: Value = of(known("jQueryWindow"))
 
 def _names_constructor(values: Sequence[Value]) -> bool:
     """Whether arguments hold a name by which a function gives ``Function``, or a function and what may spell that."""
-    inside = [atom for value in values for atom in value]
-    for atom in inside[:_MAX_LISTED]:
-        if isinstance(atom, HeapObject) and atom.kind == "array":
-            inside.extend(atom.contents())  # a path
+    inside = dict.fromkeys(atom for value in values for atom in value)
+    pending = list(inside)
+    for atom in pending:
+        if isinstance(atom, HeapObject) and atom.kind == "array":  # a path
+            pending.extend(inner for inner in atom.contents() if inner not in inside)
+            inside.update(dict.fromkeys(atom.contents()))
     return "constructor" in inside or (
         DECODED_STRING in inside and any(isinstance(atom, HeapObject) and atom.callable for atom in inside)
     )
@@ -190,7 +191,7 @@ class Calls:
         for value in (*args, rest):
             self._judgement.leak(value, Flow.ARGUMENT, span)
         if not isinstance(atom, Host):
-            texts = self._held.hold((*args, rest), 0)
+            texts = self._held.hold((*args, rest), inside=False)
         elif not self._held.asked(atom.path):
             texts = self._held.hold((*args, rest))
         if texts:

@@ -223,14 +223,14 @@ class Iteration:
             if not stepped and atom.escaped:
                 return V_UNKNOWN  # of an iterator that other code has given it
             return join(stepped, atom.contents()) if atom.kind == "array" else stepped
-        if atom.kind == "map":
+        if atom.kind == "map" or ENTRY_KEYS in atom.properties:  # a subclass calls its own `set`
             pair = self._store.allocate("array", atom.start, "pair")
             self._store.put_item(pair, 0, atom.properties.get(ENTRY_KEYS, V_UNDEFINED))
             self._store.put_item(pair, 1, atom.elements or V_UNDEFINED)
             if atom.escaped:
                 self._store.put_element(pair, V_UNKNOWN)
                 self._store.inexact(pair)
-            return of(pair)
+            return of(pair) if atom.kind == "map" else join(atom.contents(), of(pair))
         inherits = bool(atom.prototype or atom.getters)
         if (
             atom.kind in {"array", "arguments"}

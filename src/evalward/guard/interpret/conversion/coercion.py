@@ -31,6 +31,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.function_text import function_text
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.slots import (
     ANY_OWN_SYMBOL,
     PRIMITIVE_VALUE,
@@ -119,8 +120,10 @@ class Coercion:
     def _object_primitive(self, target: HeapObject, span: Span, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold the built-in ones (OrdinaryToPrimitive)."""
         dataflow = self._dataflow
-        if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
+        if self.nesting and target in self._converted_objects:
             return V_ANY_STRING  # in itself, or met before in this conversion
+        if self.nesting >= _MAX_NESTING:  # what the text would be and do is not known
+            raise AnalysisLimitError(dataflow.budget)
         if not self.nesting:
             self._converted_objects.clear()
         self._converted_objects.add(target)
@@ -158,7 +161,8 @@ class Coercion:
                 method -= {UNKNOWN_NESTED_DATA}
                 self._judgement.leak(of(target), Flow.ARGUMENT, span)
                 result = join(result, of(ANY_STRING, ANY_NUMBER))
-            made = self._machine.call(method, of(target), (of(hint),), span)
+            asked = (of(hint),) if name == SYMBOL_TO_PRIMITIVE else ()
+            made = self._machine.call(method, of(target), asked, span)
             primitives = frozenset(atom for atom in made if not isinstance(atom, HeapObject))
             result = join(result, primitives)
             if (

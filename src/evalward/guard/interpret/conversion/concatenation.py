@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, V_ANY_STRING, Value, of
+from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import MAX_STRING_LENGTH
 from evalward.guard.syntax import literals
@@ -32,7 +32,9 @@ class Concatenation:
             if len(texts) == len(pieces):
                 dataflow.spend(len(texts))
                 text = "".join(texts)
-                return V_ANY_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
+                if len(text) > MAX_STRING_LENGTH:
+                    return unresolved_text(pieces)
+                return of(literals.join_surrogates(text))
         for piece in pieces:
             if not piece:
                 return BOTTOM

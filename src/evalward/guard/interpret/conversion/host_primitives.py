@@ -16,6 +16,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import (
+    SYMBOL_PREFIX,
     SYMBOL_TO_PRIMITIVE,
 )
 from evalward.guard.domain.values import join
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
+# Members that hold the function of another name (ECMA-262 §B.2.2.15, §B.2.2.16, §B.2.3.3, §24.2.4.10).
+_SAME_FUNCTION = {
+    "String.prototype.trimLeft": "trimStart",
+    "String.prototype.trimRight": "trimEnd",
+    "Date.prototype.toGMTString": "toUTCString",
+    "Set.prototype.keys": "values",
+}
+
 
 class HostPrimitives:
     """Primitives that catalogued objects convert to."""
@@ -35,6 +44,7 @@ class HostPrimitives:
         self._store = state.store
         self._patches = state.store.patches
         self._catalogue = state.surroundings.catalogue
+        self._in_sandbox = state.surroundings.alone
         self._judgement = judgement
         self._machine = machine
 
@@ -54,10 +64,23 @@ class HostPrimitives:
         return result
 
     def _builtin_text(self, atom: Known, span: Span) -> Value:
-        if self._catalogue.get(atom.path).callable and ".@@" not in atom.path:
-            return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
+        if self._catalogue.get(atom.path).callable:
+            return self._native_text(atom.path)
         if atom.path == "DOMTokenList":
             return self._machine.get(of(known("Element")), "className", span) | of(TAINTED_STRING)
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")
         return V_ANY_STRING
+
+    def _native_text(self, path: str) -> Value:
+        """Return the text of a function that engines bring along (NativeFunction, ECMA-262 §20.2.3.5).
+
+        V8 writes it in one line, other engines in three. Functions of a host may be written in JavaScript, and have
+        their source; a path that stands for several functions has several texts.
+        """
+        if path not in self._catalogue.functions_of_language:
+            return V_ANY_STRING
+        name = _SAME_FUNCTION.get(path, path).rpartition(".")[2]
+        begin = f"function {f'[Symbol.{name[2:]}]' if name.startswith(SYMBOL_PREFIX) else name}() {{"
+        in_lines = f"{begin}\n    [native code]\n}}"
+        return of(in_lines) if self._in_sandbox else of(f"{begin} [native code] }}", in_lines)

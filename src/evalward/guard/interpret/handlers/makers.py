@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
+    NULL,
     V_ANY_STRING,
     Known,
     Value,
@@ -157,7 +158,9 @@ class Makers:
         made = self._store.allocate("regexp", instruction[5].start)
         self._store.put_element(made, of(instruction[2]))
         self._store.put(made, "source", of(instruction[2]))
-        self._store.put(made, "flags", of(instruction[3]))
+        self._store.put(
+            made, "flags", of("".join(sorted(instruction[3])))
+        )  # in the order of ECMA-262 §22.2.6.4
         return of(made)
 
     def op_function(self, instruction: Instruction) -> Value:
@@ -178,6 +181,9 @@ class Makers:
         if parent is not None:
             above = self._values[parent]
             self._judgement.use(above, Flow.CONSTRUCT, span)
+            if NULL in above:  # the class is a function all the same (ECMA-262 §15.7.14)
+                above = above - NULL.value | of(known("Function.prototype"))
+                self._store.put_prototype(prototype, NULL.value)
             self._store.put_prototype(target, above)
             self._store.put_prototype(prototype, self._properties.get(above, "prototype", span))
             for atom in above:

@@ -18,6 +18,7 @@ from evalward.guard.domain.atoms import (
     BOTTOM,
     PRIMITIVE_UNKNOWNS,
     TAINTED_DATA,
+    UNDEFINED,
     V_UNDEFINED,
     Known,
     Value,
@@ -27,7 +28,7 @@ from evalward.guard.domain.atoms import (
     symbol,
 )
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_PREFIX
+from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_PREFIX, SYMBOL_SPECIES
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
@@ -67,7 +68,8 @@ _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps tho
 _NAMED: Value = of(TAINTED_DATA, known("Element"))
 
 # `%IteratorPrototype%` is found as the prototype of any object, or as an object that has none.
-_OF_ITERATORS = frozenset({"Iterator.prototype", "Object.prototype", ""})
+_ITERATORS = dict.fromkeys(("Iterator.prototype", "Object.prototype", ""), "Iterator.prototype.@@iterator")
+_ITERATORS["String.prototype"] = "String.prototype.@@iterator"
 
 
 class Catalogued:
@@ -97,7 +99,7 @@ class Catalogued:
 
     def get_builtin(self, path: str, name: str, span: Span) -> Value:
         """Return a member of a built-in prototype or of its prototypes."""
-        iterator = "Iterator.prototype.@@iterator" if path in _OF_ITERATORS else "Array.prototype.values"
+        iterator = _ITERATORS.get(path, "Array.prototype.values")
         for _ in range(MAX_CHAIN):
             if not path:
                 break
@@ -108,7 +110,7 @@ class Catalogued:
                     return self._constructor(member.result[1:], span)
                 constant = self._host_objects.constant(member.result, member.label)
                 if constant is not None and member.label is None:
-                    return constant
+                    return constant | V_UNDEFINED if member.absent else constant
                 made = self._host_objects.materialize(
                     member.result, span.start, member.label, f"{path}.{name}"
                 )
@@ -117,7 +119,7 @@ class Catalogued:
                         self._findings.origin(atom, None, f"`{name}` is read here", span)
                         if type(atom) is Known:
                             self._denied_reads.read_denied_data(atom, span)
-                return made
+                return made | V_UNDEFINED if member.absent else made
             path = entry.prototype
         return (
             of(known(iterator if name == SYMBOL_ITERATOR else name))
@@ -148,7 +150,7 @@ class Catalogued:
         if atom.path == "DOMInterface" and name == "prototype":
             return of(ELEMENT_PROTOTYPE)
         if member.result == "symbol" and atom.path == "Symbol":
-            return of(symbol(name))
+            return of(symbol(name), UNDEFINED) if member.absent else of(symbol(name))
         patches = self._patches
         patches.readers[self._dataflow.reader] = None
         made = self._host_objects.constant(member.result, member.label)
@@ -171,7 +173,7 @@ class Catalogued:
                 )
                 self._findings.origin(child, atom, note, span)
                 self._denied_reads.read_denied_data(child, span)
-        return made
+        return made | V_UNDEFINED if member.absent else made
 
     def _class_of_driver(self, atom: Known, name: str, span: Span) -> Value:
         """Return the class of a driver's object, which holds the same methods: `page.constructor.prototype.evaluate`.
@@ -191,9 +193,8 @@ class Catalogued:
         patches = self._patches
         patches.readers[self._dataflow.reader] = None
         made = self._unlisted_builtin(atom, name, span)
-        return (
-            join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM)) if patches.properties else made
-        )
+        put = patches.properties.get(f"{atom.path}.{name}", BOTTOM) if patches.properties else BOTTOM
+        return join(made or V_UNDEFINED, put) if put else made  # what is frozen takes nothing
 
     def _unlisted_builtin(self, atom: Known, name: str, span: Span) -> Value:
         entry = self._catalogue.get(atom.path)
@@ -219,6 +220,8 @@ class Catalogued:
                 return BOTTOM
         if name == "prototype" and entry.instance:
             return of(known(entry.instance))
+        if name == SYMBOL_SPECIES and entry.instance:
+            return of(atom) | V_UNDEFINED  # not every class has species
         if atom.path == "console" and name in _CONSOLE_STREAMS:
             return of(known("process.stdout", "process.stdout"))
         inherited = BOTTOM
@@ -249,7 +252,9 @@ class Catalogued:
             case "host":
                 return of(host(name if atom.path == "globalThis" else f"{atom.path}.{name}"))
             case "undefined":
-                return BOTTOM
+                is_host = entry.callable and atom.path not in self._catalogue.functions_of_language
+                # Written in JavaScript, as Node's `fetch`, a function has a `prototype`.
+                return of(TAINTED_DATA, UNDEFINED) if is_host and name == "prototype" else BOTTOM
             case others if others.startswith("deny:"):
                 made = known(f"{atom.path}.{name}", others[5:])
                 self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", span)

@@ -37,6 +37,7 @@ _RESULTS: dict[str, Value] = {
     "number": of(ANY_NUMBER),
     "boolean": of(ANY_BOOLEAN),
     "bigint": of(ANY_BIGINT),
+    "numeric": of(ANY_NUMBER, ANY_BIGINT),
     "undefined": V_UNDEFINED,
     "plain": of(UNKNOWN_PLAIN),
     "navigate": V_UNDEFINED,

@@ -26,8 +26,8 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import (
     ADDED_NAMES,
-    REGISTERED_PREFIX,
     SYMBOL_PREFIX,
+    names_property,
 )
 from evalward.guard.domain.span import NOWHERE, Span
 from evalward.guard.domain.values import join
@@ -43,15 +43,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from evalward.guard.interpret.recursion import Recursion
 
-
 _MAX_COPIED = 64
 _LISTED = frozenset({"globalThis", "Element.contentWindow"})  # the names of their members reveal nothing
-# Well-known symbols (ECMA-262 §6.1.5.1); other names with @@ are internal slots of the resolver.
-_SYMBOL_NAMES = """
-    asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace search species
-    split toPrimitive toStringTag unscopables
-"""
-_SYMBOLS = frozenset(f"@@{name}" for name in _SYMBOL_NAMES.split())
 
 
 class OwnProperties:
@@ -85,7 +78,7 @@ class OwnProperties:
                 for name, value in list(atom.properties.items()):
                     if listed and (name == "length" or is_index(name)):
                         self._put_or_add(target, name, value)
-                    elif name[:2] != SYMBOL_PREFIX or name[:3] == REGISTERED_PREFIX or name in _SYMBOLS:
+                    elif names_property(name):
                         if name not in target.properties:
                             target.uncertain.add(name)
                         self._store.put(target, name, value)
@@ -96,31 +89,31 @@ class OwnProperties:
                         target, name, self._machine.call(getter, of(atom), (), span) or V_UNDEFINED
                     )
                 if atom.items and not atom.exact:
-                    self._store.extend(target)
-                    self._store.put_element(target, atom.contents())
+                    self._add_unnamed(target, atom.contents())
                 for index, item in enumerate(atom.items if atom.exact else ()):
                     self._put_or_add(target, str(index), item)
                 for parent in atom.prototype:
-                    if type(parent) is Known and self._catalogue.get(parent.path).element != "unknown":
-                        self._store.extend(target)
-                        self._store.put_element(target, self._elements.get_element(atom, span.start))
+                    if type(parent) is Known and self._catalogue.has_elements(parent.path):
+                        self._add_unnamed(target, self._elements.get_element(atom, span.start))
                 if atom.elements or atom.escaped:
-                    self._store.extend(target)
-                    self._store.put_element(
-                        target, join(atom.elements, V_UNKNOWN if atom.escaped else BOTTOM)
-                    )
+                    self._add_unnamed(target, join(atom.elements, V_UNKNOWN if atom.escaped else BOTTOM))
             elif type(atom) is Known and atom.label is not None:
                 self._judgement.use(of(atom), Flow.ARGUMENT, span)
+                self._add_unnamed(target, V_TAINTED_DATA)
             elif type(atom) is str:
                 for index, character in enumerate(atom[:_MAX_COPIED]):
                     self._put_or_add(target, str(index), of(character))
                 if len(atom) > _MAX_COPIED:
-                    self._store.extend(target)
-                    self._store.put_element(target, frozenset(atom[_MAX_COPIED:]))
+                    self._add_unnamed(target, frozenset(atom[_MAX_COPIED:]))
             elif type(atom) is not Primitive:
                 copied = self._unknown_keys.get_unknown(atom, span) if type(atom) is Known else V_TAINTED_DATA
-                self._store.extend(target)
-                self._store.put_element(target, copied)
+                self._add_unnamed(target, copied)
+
+    def _add_unnamed(self, target: HeapObject, value: Value) -> None:
+        """Put properties under names that are not known; an array is then of any length."""
+        self._store.extend(target)
+        self._store.inexact(target)
+        self._store.put_element(target, value)
 
     def _put_or_add(self, target: HeapObject, name: str, value: Value) -> None:
         """Put a property that was copied; an array's elements lose their order."""

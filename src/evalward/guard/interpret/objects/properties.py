@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 _MAX_TRAPS = 6
+_INDEX_DIGITS = 10  # no array has as many items
 _PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
 _CALLS = frozenset({"call", "apply", "bind"})
 # Properties that link an object to its class; a host that gets the object does not change them.
@@ -203,8 +204,9 @@ class Properties:
                 absent = absent or not builtin
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
-                    if parent is not NULL:
-                        result = join(result, self.get_from(parent, name, this, span))
+                    inherited = self.get_from(parent, name, this, span) if parent is not NULL else BOTTOM
+                    result = join(result, inherited)
+                    absent = absent or not inherited
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
@@ -276,10 +278,11 @@ class Properties:
             return named | absent | of(self._prototypes.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
-                return (number(len(target.items)).value if target.exact else V_ANY_NUMBER), True
+                length = number(len(target.items)).value if target.exact else V_ANY_NUMBER
+                return (length | V_UNDEFINED if name in target.uncertain else length), True  # of `arguments`
             if is_index(name):
                 result = join(result, target.elements)
-                if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits
+                if len(name) < _INDEX_DIGITS and int(name) < len(target.items):
                     result = join(result, target.items[int(name)] if target.exact else target.contents())
                 if target.prototype and not result:
                     return BOTTOM, False  # a hole, which reads the prototype
@@ -292,7 +295,8 @@ class Properties:
             text = of(target.unit.name) if target.unit.name else computed
             return (join(text, of("")) if name in target.uncertain else text), True
         elif name == "name" and FUNCTION_NAME in target.properties:
-            return target.properties[FUNCTION_NAME], True
+            text = target.properties[FUNCTION_NAME]
+            return (join(text, of("")) if name in target.uncertain else text), True
         elif name == "length" and target.kind == "function" and target.unit is not None:
             return V_ANY_NUMBER, True
         return result, certain
