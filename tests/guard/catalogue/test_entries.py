@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 CATALOGUE = load_catalogue()
 PLAIN = {
     *{"string", "text", "number", "boolean", "bigint", "undefined"},
-    *{"plain", "data", "unknown", "symbol", "decoded", "element"},
+    *{"plain", "data", "unknown", "symbol", "decoded", "element", "numeric"},
 }
 OTHERS = {
     *{"host", "named", "unknown", "undefined", "deny", "data"},
