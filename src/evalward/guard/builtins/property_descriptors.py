@@ -18,7 +18,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import names_property
+from evalward.guard.domain.property_key import names_property
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 

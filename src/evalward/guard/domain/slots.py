@@ -105,29 +105,3 @@ REGISTERED_PREFIX: Final = "@@ "
 """Begins the key of a symbol of the payload (`Symbol(…)`, `Symbol.for(…)`)."""
 ANY_OWN_SYMBOL: Final = "@@ any"
 """The key of a symbol of the payload whose description is not known."""
-
-_WELL_KNOWN = frozenset(
-    f"@@{name}"
-    for name in [
-        "asyncDispose",
-        "asyncIterator",
-        "dispose",
-        "hasInstance",
-        "isConcatSpreadable",
-        "iterator",
-        "match",
-        "matchAll",
-        "replace",
-        "search",
-        "species",
-        "split",
-        "toPrimitive",
-        "toStringTag",
-        "unscopables",
-    ]
-)
-
-
-def names_property(name: str) -> bool:
-    """Whether a key names a property, by a string or a symbol (ECMA-262 §6.1.5.1); others are internal slots."""
-    return name[:2] != SYMBOL_PREFIX or name[:3] == REGISTERED_PREFIX or name in _WELL_KNOWN

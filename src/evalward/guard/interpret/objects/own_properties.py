@@ -24,10 +24,10 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.property_key import names_property
 from evalward.guard.domain.slots import (
     ADDED_NAMES,
     SYMBOL_PREFIX,
-    names_property,
 )
 from evalward.guard.domain.span import NOWHERE, Span
 from evalward.guard.domain.values import join
