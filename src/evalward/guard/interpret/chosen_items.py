@@ -67,4 +67,4 @@ def _is_by_place(register: int, made: dict[int, Instruction], stored: dict[int, 
             return True
         elif operation is Op.ITERATE and type(second) is int:
             return True  # `const [first] = menu.items`
-    return False
+    return bool(pending)
