@@ -6,6 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.builtins.blobs import own_bytes
+from evalward.guard.builtins.codecs import as_texts
 from evalward.guard.builtins.driver_files import judge_address, judge_file
 from evalward.guard.builtins.driver_options import has_option
 from evalward.guard.catalogue.entries import PARAMETERS_OF_COMMANDS
@@ -20,6 +22,7 @@ from evalward.guard.domain.atoms import (
     V_TAINTED_DATA,
     V_UNDEFINED,
     V_UNKNOWN,
+    Atom,
     Value,
     known,
     of,
@@ -117,8 +120,24 @@ def _fulfill(machine: Machine, call: Call) -> Value:
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             _judge_answer(machine, call, atom)
-    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    machine.leak(_handed_over(machine, call.arg(0)) | call.all(1), Flow.ARGUMENT, call.span)
     return machine.materialize("promise:undefined", call.span.start)
+
+
+def _handed_over(machine: Machine, answers: Value) -> Value:
+    """Return what a driver gets that it may change: not the bytes of a body, which it only reads."""
+    result: Value = BOTTOM
+    for atom in answers:
+        if (
+            isinstance(atom, HeapObject)
+            and atom.kind == "object"
+            and not (atom.prototype or atom.extensible or atom.getters or atom.escaped)
+        ):
+            for name, value in atom.properties.items():
+                result |= as_texts(machine, value) if name == "body" else value
+        else:
+            result |= of(atom)
+    return result
 
 
 def _field(machine: Machine, options: HeapObject, name: str, call: Call) -> Value:
@@ -131,20 +150,39 @@ def _field(machine: Machine, options: HeapObject, name: str, call: Call) -> Valu
 
 def _judge_answer(machine: Machine, call: Call, answer: HeapObject) -> None:
     judge_file(machine, _field(machine, answer, "path", call), call.span, shown=True)
-    body = _field(machine, answer, "body", call)
     types = _types(machine, call, answer)
     if types and all(_NEVER_RUNS.match(each) for each in types):
         return
-    data = _field(machine, answer, "json", call)
-    if types and not all(_JSON.match(each) for each in types) and _is_active(machine.hold((data,))):
-        _report(machine, call, _ACTIVE_CONTENT)  # its texts stand in a document
+    _judge_json(machine, call, answer, types)
+    body = as_texts(machine, _field(machine, answer, "body", call))
     if not body:
         return
+    if own_bytes(machine, body):
+        _report(machine, call, "the page's content is made of bytes")
     text = machine.to_string(body, call.span)
     if TAINTED_STRING in text or not types or not all(_JSON.match(each) for each in types):
         text = _perhaps_given_back(machine, text)
     if _is_active(text) or any(_may_run(atom) for atom in _constants(text)):
         _report(machine, call, _ACTIVE_CONTENT)
+
+
+def _judge_json(machine: Machine, call: Call, answer: HeapObject, types: list[str]) -> None:
+    """``fulfill({ json })``: the answer is JSON, unless it says another type; markup in its texts is markup then."""
+    value = _field(machine, answer, "json", call)
+    named = any(_field(machine, answer, name, call) for name in ("contentType", "headers"))
+    if not value or not named or (types and all(_JSON.match(each) for each in types)):
+        return
+    pending, seen = list(value), set[Atom]()
+    while pending:
+        atom = pending.pop()
+        if atom in seen:
+            continue
+        seen.add(atom)
+        if isinstance(atom, HeapObject):
+            machine.observe(atom)
+            pending.extend(atom.everything())
+        elif (atom in _ACTIVE) or (type(atom) is str and is_active(atom)):
+            _report(machine, call, _ACTIVE_CONTENT)
 
 
 def _types(machine: Machine, call: Call, answer: HeapObject) -> list[str]:

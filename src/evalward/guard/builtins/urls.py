@@ -10,7 +10,6 @@ from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     BOTTOM,
     SPELLS_ANY_NAME,
-    V_ANY_STRING,
     V_UNDEFINED,
     V_UNKNOWN,
     Atom,
@@ -20,10 +19,9 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import BLOB_MARKUP, PRIMITIVE_VALUE, SYMBOL_TO_PRIMITIVE
-from evalward.guard.domain.values import join
+from evalward.guard.domain.slots import PRIMITIVE_VALUE, SYMBOL_TO_PRIMITIVE
 from evalward.guard.interpret.objects.page_sinks import INJECTION
-from evalward.guard.markup import is_active, is_script_url, is_scripted, runs_as_document
+from evalward.guard.markup import is_active, is_script_url, runs_as_document
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -48,70 +46,7 @@ def _url(machine: Machine, call: Call) -> Value:
     return made
 
 
-def _blob(machine: Machine, call: Call) -> Value:
-    """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
-    made = machine.instance("Response.prototype", call.span.start)
-    items = machine.items_of(call.arg(0))
-    texts = [
-        machine.to_string(frozenset(atom for atom in part if not _is_blob(atom)), call.span)
-        for part in (items if items is not None else [machine.iterate(call.arg(0), None, call.span)])
-    ]
-    whole = machine.concatenated(texts) if items else BOTTOM
-    markup = V_ANY_STRING
-    for text in frozenset[Atom]().union(whole, *texts):
-        if text is ACTIVE_MARKUP or text in SPELLS_ANY_NAME or (type(text) is str and is_scripted(text)):
-            markup = join(markup, of(text if text in SPELLS_ANY_NAME else ACTIVE_MARKUP))
-    for part in call.arg(0):
-        markup = join(markup, _markup_inside(machine, part, call))
-    for atom in made:
-        if isinstance(atom, HeapObject):
-            machine.put(atom, BLOB_MARKUP, markup)
-    return made
-
-
-def _is_blob(atom: Atom) -> bool:
-    """Whether a part is a blob of the payload, whose bytes are copied: it is not converted to a text."""
-    return isinstance(atom, HeapObject) and BLOB_MARKUP in atom.properties
-
-
-def _markup_inside(machine: Machine, parts: Atom, call: Call) -> Value:
-    """Return the markup of the blobs among the parts of a blob."""
-    inner: Value = BOTTOM
-    if isinstance(parts, HeapObject):
-        for part in machine.iterate(of(parts), None, call.span):
-            if isinstance(part, HeapObject):
-                machine.observe(part)
-                inner = join(inner, part.properties.get(BLOB_MARKUP, BOTTOM))
-    return inner
-
-
-def _slice(machine: Machine, call: Call) -> Value:
-    """``blob.slice(start, end, type)``: a part of the contents under another type."""
-    made = machine.instance("Response.prototype", call.span.start)
-    for blob in call.this:
-        if isinstance(blob, HeapObject):
-            machine.observe(blob)
-            for atom in made if BLOB_MARKUP in blob.properties else BOTTOM:
-                if isinstance(atom, HeapObject):
-                    machine.put(atom, BLOB_MARKUP, blob.properties[BLOB_MARKUP])
-    return made
-
-
-def _object_url(machine: Machine, call: Call) -> Value:
-    """``URL.createObjectURL``: a blob that the host made may hold any text that the host was given."""
-    result = V_ANY_STRING
-    for atom in call.arg(0):
-        own = None
-        if isinstance(atom, HeapObject):
-            machine.observe(atom)
-            own = atom.properties.get(BLOB_MARKUP)
-        if own is None and any(_is_document(text) for text in machine.held()):
-            own = of(ACTIVE_MARKUP)
-        result = join(result, own or BOTTOM)
-    return result
-
-
-def _is_document(text: Atom) -> bool:
+def is_document(text: Atom) -> bool:
     """Whether a text is a document with script in it, or the URL of one, for a reader that chooses its type."""
     return text is ACTIVE_MARKUP or (type(text) is str and runs_as_document(text))
 
@@ -147,7 +82,7 @@ def _perhaps_worker(machine: Machine, call: Call) -> Value:
 def _read_document(machine: Machine, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
     for text in machine.to_string(call.arg(1), call.span):
-        if _is_document(text):  # `overrideMimeType` says how it is read
+        if is_document(text):  # `overrideMimeType` says how it is read
             machine.report(INJECTION, Rank.USED, call.span, None, "the markup of the URL holds script")
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return V_UNDEFINED
@@ -168,8 +103,5 @@ TRANSFER: dict[str, Transfer] = {
     "open": _open,
     "document.open": _open,
     "URL": _url,
-    "URL.createObjectURL": _object_url,
-    "Blob": _blob,
-    "Response.prototype.slice": _slice,
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE_MARKUP),
 }
