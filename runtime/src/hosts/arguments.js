@@ -3,7 +3,7 @@ import {
   apply, create, createDataProperty, defineProperty, FunctionPrototype, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
   StringCtor, stringSlice, weakMap,
 } from '../natives.js';
-import { deny, isKept, labelOf, own, v } from '../membrane.js';
+import { deny, isKept, isOpaque, labelOf, own, v } from '../membrane.js';
 import { travelling } from '../functions.js';
 import { behind } from './behind.js';
 import { judgedAnswer, judgedRequest } from './answers.js';
@@ -78,7 +78,7 @@ const BASE = /^https?:\/\//;
 /** How an element is found: by a strategy that a list names, none of which runs what it is given. */
 function judgedLocator(locator) {
   if (!isObject(locator) || typeof locator === 'function' || behind(locator) !== undefined) return locator;
-  if (!isPlain(locator)) deny('nested-evaluation', 'a locator is no plain data');
+  if (isOpaque(locator)) deny('nested-evaluation', 'a locator that may change');
   const { methods } = tableOf('selenium.by');
   const keys = ownKeys(locator);
   for (let i = 0; i < keys.length; i++) {
