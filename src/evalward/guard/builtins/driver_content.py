@@ -29,6 +29,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.script_urls import may_be_script_url
 from evalward.guard.interpret.unresolved_sinks import ADDRESS
 from evalward.guard.markup import holds_active_document, is_active, is_script_url, names_script
 
@@ -70,7 +71,7 @@ def _go(machine: Machine, call: Call) -> Value:
         is_script_url(text) or holds_active_document(text) for text in _constants(url)
     ):
         _report(machine, call, "the URL is a script")
-    elif url & SPELLS_ANY_NAME:
+    elif url & SPELLS_ANY_NAME or may_be_script_url(url):
         _report(machine, call, "the payload decodes the URL itself", Rank.BY_KEY)
     elif not is_resolved(url) and any(
         names_script(text) or holds_active_document(text)

@@ -28,6 +28,7 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.decodable import may_leave
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.script_urls import scheme_marks
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
@@ -107,7 +108,8 @@ def _replace(machine: Machine, call: Call) -> Value:
     if texts is None and news is not None and any(is_active(new) for new in news):
         return of(ACTIVE_MARKUP)
     if texts is None or news is None or any("$" in new for new in news):
-        return of(DECODED_STRING) if texts is not None and may_leave(texts) else part_of(text)
+        made = of(DECODED_STRING) if texts is not None and may_leave(texts) else part_of(text)
+        return made if news is None else made | scheme_marks((V_ANY_STRING, frozenset(news)))
     if olds is None:
         folded = _replace_pattern(machine, call.arg(0), texts, news)
         return folded or (of(DECODED_STRING) if may_leave(texts) else part_of(text))

@@ -125,6 +125,10 @@ PREFIXED_STRING = Unknown("PREFIXED_STRING", 2)
 HARMLESS_STRING = Unknown("HARMLESS_STRING", 2)
 # An unknown string that holds active markup.
 ACTIVE_MARKUP = Unknown("ACTIVE_MARKUP", 2)
+# A mark of an unknown string: the payload wrote letters of the scheme `javascript` in it.
+SCHEME_LETTERS = Unknown("SCHEME_LETTERS", 2)
+# A mark of an unknown string: the payload wrote the colon that may end that scheme.
+SCHEME_COLON = Unknown("SCHEME_COLON", 2)
 # The `prototype` of a tainted selection.
 TAINTED_SELECTION_PROTOTYPE = Unknown("TAINTED_SELECTION_PROTOTYPE", 1)
 # The result of a read by a tainted key (prototype pollution).
@@ -156,16 +160,21 @@ V_ANY_NUMBER: Value = frozenset({ANY_NUMBER})
 V_ANY_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
 SPELLS_ANY_NAME: Value = frozenset({DECODED_STRING, COMPOSED_STRING})  # these may spell any name
-STRING_UNKNOWNS = SPELLS_ANY_NAME | frozenset(
-    {
-        ANY_STRING,
-        TAINTED_STRING,
-        ACTIVE_MARKUP,
-        COMPOSED_CHARACTER,
-        TAINTED_CHARACTER,
-        PREFIXED_STRING,
-        HARMLESS_STRING,
-    }
+SCHEME_MARKS: Value = frozenset({SCHEME_LETTERS, SCHEME_COLON})
+STRING_UNKNOWNS = (
+    SPELLS_ANY_NAME
+    | SCHEME_MARKS
+    | frozenset(
+        {
+            ANY_STRING,
+            TAINTED_STRING,
+            ACTIVE_MARKUP,
+            COMPOSED_CHARACTER,
+            TAINTED_CHARACTER,
+            PREFIXED_STRING,
+            HARMLESS_STRING,
+        }
+    )
 )
 PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
 MARKERS = frozenset(

@@ -11,6 +11,7 @@ from evalward.guard.domain.atoms import (
     DECODED_STRING,
     HARMLESS_STRING,
     PREFIXED_STRING,
+    SCHEME_MARKS,
     SPELLS_ANY_NAME,
     TAINTED_CHARACTER,
     TAINTED_STRING,
@@ -19,6 +20,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
+from evalward.guard.domain.script_urls import marks_of_characters, scheme_marks
 from evalward.guard.markup import begins_script_scheme, ends_in_handler, is_active
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ _MAX_GLUED = 4_096
 
 def unresolved_text(pieces: Sequence[Value]) -> Value:
     """Return the concatenation of values that are not all known."""
+    return _put_together(pieces) | scheme_marks(pieces)
+
+
+def _put_together(pieces: Sequence[Value]) -> Value:
     if any(ACTIVE_MARKUP in piece for piece in pieces) or _is_active_together(pieces):
         return of(ACTIVE_MARKUP)
     if any(TAINTED_STRING in piece or TAINTED_CHARACTER in piece for piece in pieces):
@@ -83,6 +89,10 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
 
 def part_of(value: Value) -> Value:
     """Return an unknown part or variation of strings; it may spell the names that they may spell."""
+    return _spelling_of(value) | (value & SCHEME_MARKS)
+
+
+def _spelling_of(value: Value) -> Value:
     if TAINTED_STRING in value or TAINTED_CHARACTER in value:
         return of(TAINTED_STRING)
     if ACTIVE_MARKUP in value:
@@ -102,13 +112,15 @@ def part_of(value: Value) -> Value:
 def character_of(value: Value) -> Value:
     """Return one unknown character of strings: the payload's own, unless they come from outside."""
     if TAINTED_STRING in value or TAINTED_CHARACTER in value:
-        return of(TAINTED_CHARACTER)
+        return of(TAINTED_CHARACTER) | (value & SCHEME_MARKS)
     own = any(type(atom) is str or atom in _SPELT for atom in value)
-    return of(COMPOSED_CHARACTER) if own else V_ANY_STRING
+    marks = (value & SCHEME_MARKS) | marks_of_characters(atom for atom in value if type(atom) is str)
+    return (of(COMPOSED_CHARACTER) if own else V_ANY_STRING) | marks
 
 
 def decoding_of(value: Value) -> Value:
     """Return the result of decoding an unknown string."""
+    marks = value & SCHEME_MARKS
     if TAINTED_STRING in value:
-        return of(TAINTED_STRING)
-    return of(COMPOSED_STRING if value <= _FOREIGN else DECODED_STRING)
+        return of(TAINTED_STRING) | marks
+    return of(COMPOSED_STRING if value - marks <= _FOREIGN else DECODED_STRING) | marks

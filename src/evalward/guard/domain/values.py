@@ -24,6 +24,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.decodable import are_letters, begins_evaluation, begins_name, is_accumulated
+from evalward.guard.domain.script_urls import marks_of
 from evalward.guard.markup import is_active, is_script_scheme
 
 NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # every engine has their functions
@@ -85,6 +86,7 @@ def widened(value: Value, *, force: bool = False) -> Value:
             value |= of(COMPOSED_CHARACTER)
         if not value & STRING_UNKNOWNS:
             value |= V_ANY_STRING
+        value |= marks_of(strings)
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
         value = value.difference(numbers) | V_ANY_NUMBER
     if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST_OBJECT in value):

@@ -19,6 +19,7 @@ from evalward.guard.domain.atoms import (
     DECODED_STRING,
     HOST_HELD_TEXT,
     PRIMITIVE_UNKNOWNS,
+    SCHEME_MARKS,
     TAINTED_STRING,
     Known,
     Value,
@@ -26,6 +27,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.script_urls import are_whole_scheme, characters_of_scheme, may_be_script_url
 from evalward.guard.markup import is_running_name, runs_as_document, starts_like_script_url
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class HeldTexts:
         self._told = (
             state.dataflow.add_register()
         )  # what a page says: messages, errors, results of its functions
+        self._characters = state.dataflow.add_register()  # single ones that the host was given
         self._searched = state.dataflow.add_register()
         # What was found in an object while it held that, and the atoms to look into further.
         self._looked_into: dict[HeapObject, tuple[Value, Value, list[Atom]]] = {}
@@ -90,7 +93,7 @@ class HeldTexts:
         pending: list[Atom] = []
         for value in values:
             given, objects = self._inside(value)
-            found |= given
+            found |= given | self._marks_of(value)
             pending.extend(each for each in objects if inside or each is HOST_HELD_TEXT)
         for atom in pending:
             if isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
@@ -120,6 +123,17 @@ class HeldTexts:
             elif atom is HOST_HELD_TEXT or isinstance(atom, HeapObject):
                 others.append(atom)
         return found, others
+
+    def _marks_of(self, value: Value) -> Value:
+        """Return the marks of a scheme that the payload gives to the host, perhaps one character at a time."""
+        marks = value & SCHEME_MARKS
+        if marks:
+            return marks if may_be_script_url(value) else BOTTOM
+        characters = characters_of_scheme(value)
+        if not characters:
+            return BOTTOM
+        self._dataflow.write(self._characters, characters)
+        return SCHEME_MARKS if are_whole_scheme(self._dataflow.read(self._characters)) else BOTTOM
 
     def hold(self, values: Iterable[Value], *, inside: bool = True) -> Value:
         """Note texts that the host is given; return those that a sink would judge."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.atoms import (
     ANY_SYMBOL,
     BOTTOM,
-    COMPOSED_CHARACTER,
     V_UNDEFINED,
     V_UNKNOWN,
     Known,
@@ -17,6 +16,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import ENTRY_KEYS, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
+from evalward.guard.domain.texts import character_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _MAX_NESTING = 24
+_MAX_CHARACTERS = 16
 
 
 class Iteration:
@@ -186,7 +187,7 @@ class Iteration:
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
-            return frozenset(characters) if len(characters) <= 16 else of(COMPOSED_CHARACTER)  # noqa: PLR2004 - a small set
+            return frozenset(characters) if len(characters) <= _MAX_CHARACTERS else character_of(of(atom))
         if type(atom) is Known:
             return join(self._elements.get_element(atom, span.start), self._iterate_patched(atom, span))
         if not isinstance(atom, HeapObject):

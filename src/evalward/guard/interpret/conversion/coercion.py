@@ -12,6 +12,7 @@ from evalward.guard.domain.atoms import (
     HOST_HELD_TEXT,
     NULL,
     PRIMITIVE_UNKNOWNS,
+    SCHEME_MARKS,
     STRING_UNKNOWNS,
     TAINTED_DATA,
     TAINTED_STRING,
@@ -227,7 +228,11 @@ class Coercion:
             self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
                 return of(DECODED_STRING)  # a list of words has no letter as its separator
-            return unresolved_text((contents, contents)) if contents else V_ANY_STRING
+            if not contents:
+                return V_ANY_STRING
+            made = unresolved_text((contents, contents))
+            # No scheme has the separator in it, so only the first element may be one.
+            return (made - SCHEME_MARKS) | (contents & SCHEME_MARKS) if separator.strip() else made
         self._dataflow.spend(len(target.items))
         pieces: list[Value] = []
         for index, item in enumerate(target.items):

@@ -10,6 +10,7 @@ from evalward.guard.domain.atoms import (
     BOTTOM,
     FALSE,
     NULL,
+    SCHEME_MARKS,
     STRING_UNKNOWNS,
     TRUE,
     UNDEFINED,
@@ -24,6 +25,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.script_urls import scheme_marks
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import join
 
@@ -162,6 +164,13 @@ class Operators:
     def _add(self, left: Value, right: Value, span: Span) -> Value:
         left = self._primitives(left, span)
         right = self._primitives(right, span)
+        marks: Value = BOTTOM
+        if not (SCHEME_MARKS.isdisjoint(left) and SCHEME_MARKS.isdisjoint(right)):
+            marks = scheme_marks((left, right))
+            left, right = left - SCHEME_MARKS, right - SCHEME_MARKS
+        return join(self._add_primitives(left, right), marks)
+
+    def _add_primitives(self, left: Value, right: Value) -> Value:
         if len(left) * len(right) > _MAX_PAIRS:
             return join(unresolved_text((left, right)), V_ANY_NUMBER)
         if len(left) == len(right) == 1:

@@ -27,6 +27,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.script_urls import may_be_script_url
 from evalward.guard.domain.span import Span
 from evalward.guard.interpret.script_texts import any_script, names_script_file
 from evalward.guard.interpret.unresolved_sinks import CODE, MARKUP, URL
@@ -164,6 +165,9 @@ class PageSinks:
             self._findings.report(INJECTION, Rank.USED, span, None, "the URL is a document with script")
         elif certain and value & SPELLS_ANY_NAME:
             self._findings.report(INJECTION, Rank.BY_KEY, span, None, "the payload decodes the URL itself")
+        elif certain and may_be_script_url(value):
+            note = "the payload writes a part of a script's URL"
+            self._findings.report(INJECTION, Rank.BY_KEY, span, None, note)
         elif certain and ANY_STRING in value:
             self._findings.miss(URL, span)
 
