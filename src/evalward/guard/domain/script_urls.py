@@ -1,4 +1,4 @@
-"""Unknown texts that may be a `javascript:` URL which the payload writes in part (guard.md §3, URL sinks).
+"""Unknown texts that may be a `javascript:` URL which the payload writes in part (guard.md §3).
 
 ``localName + 'avascript:…'`` is a script's URL for one value of the unknown part. A text keeps no order of its parts,
 so two atoms mark the unknown: ``SCHEME_LETTERS`` where the payload wrote letters of the scheme, and

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 _MAX_NESTING = 24
-_MAX_CHARACTERS = 16
 
 
 class Iteration:
@@ -187,7 +186,7 @@ class Iteration:
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
-            return frozenset(characters) if len(characters) <= _MAX_CHARACTERS else character_of(of(atom))
+            return frozenset(characters) if len(characters) <= 16 else character_of(of(atom))  # noqa: PLR2004 - a small set
         if type(atom) is Known:
             return join(self._elements.get_element(atom, span.start), self._iterate_patched(atom, span))
         if not isinstance(atom, HeapObject):
