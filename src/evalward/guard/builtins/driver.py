@@ -256,6 +256,7 @@ def _browser_window(machine: Machine, call: Call) -> Value:
 def _expose(machine: Machine, call: Call) -> Value:
     """``page.exposeFunction``: the page calls it with any arguments; a binding gets the page as its first one."""
     source = machine.allocate("object", call.span.start, "source")
+    machine.doubt(source, ("page", "context", "frame"))  # in no promised order
     for name in ("page", "context", "frame"):
         machine.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
     given = [of(source)] if call.path.endswith("Binding") else []
