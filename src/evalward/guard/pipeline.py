@@ -111,11 +111,7 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
         programs = programs_for(payload, sink, limit_bytes=limit_bytes)
     if isinstance(programs, Rejection):
         return _without_tree(case, found, programs)
-    if (
-        not found
-        and not _watches_more(rules)
-        and all(is_quiet(each, rules.limits, driven=case.target is Target.NODE) for each in programs)
-    ):
+    if not found and not _watches_more(rules) and all(_is_quiet(case, each) for each in programs):
         case.keep(programs)
         return case.base
     surveys = _surveys(programs, rules, spans=bool(found))
@@ -133,6 +129,11 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     all_found = [*resolved.findings, *switched_findings(payload, programs, rules)]
     judged = _findings(case, all_found, resolved.untold)
     return _with_keywords(case, found, judged)
+
+
+def _is_quiet(case: _Case, program: ParsedProgram) -> bool:
+    target = case.target
+    return is_quiet(program, case.rules.limits, driven=target is Target.NODE, electron=target is Target.MAIN)
 
 
 def _without_tree(case: _Case, found: Sequence[Occurrence], rejection: Rejection) -> Verdict:

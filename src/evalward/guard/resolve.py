@@ -146,7 +146,13 @@ def resolve(
     switched &= _SWITCHED_GROUPS
     strict = rules.profile is Profile.STRICT
     for program in programs:
-        loaded = is_loaded(program.source, survey, strict=strict, driven=target is Target.NODE)
+        loaded = is_loaded(
+            program.source,
+            survey,
+            strict=strict,
+            driven=target is Target.NODE,
+            electron=target is Target.MAIN,
+        )
         if not (loaded or switched):
             continue
         lowered = _lowered(program)

@@ -32,6 +32,7 @@ from evalward.guard.domain.slots import ENTRY_KEYS, PRIVATE_PREFIX
 from evalward.guard.domain.texts import part_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
+from evalward.guard.interpret.objects.private_api import owner_of_private
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -124,6 +125,8 @@ def _call_setters(machine: Machine, target: HeapObject, source: object, call: Ca
             machine.call(target.setters[name], of(target), (value,), call.span)
         else:
             machine.judge_inherited_setter(target, name, value, call.span)
+            if owner_of_private(target, name) is not None:
+                machine.set(of(target), name, value, call.span)
     if source.elements or source.escaped:
         rest = join(source.elements, V_UNKNOWN if source.escaped else BOTTOM)
         machine.call_inherited(target, target, rest, call.span)

@@ -62,7 +62,7 @@ _LOOKS_PER_NODE = 16
 _LOOKS_AT_START = 4_096
 
 
-def is_quiet(program: ParsedProgram, limits: Limits, *, driven: bool = False) -> bool:
+def is_quiet(program: ParsedProgram, limits: Limits, *, driven: bool = False, electron: bool = False) -> bool:
     """Say whether ``program`` certainly has nothing to resolve and no ambiguity, and keeps the limits."""
     source, root = program.source, program.tree.root_node
     if any(text in source for text in _NEVER) or may_be_refused(source):
@@ -71,7 +71,9 @@ def is_quiet(program: ParsedProgram, limits: Limits, *, driven: bool = False) ->
         return False
     if any(needle in source and pattern.search(source) for needle, pattern in _PARTS):
         return False
-    if (not source.isascii() and UNUSUAL_SPACE.search(source)) or names_something(source, driven=driven):
+    if (not source.isascii() and UNUSUAL_SPACE.search(source)) or names_something(
+        source, driven=driven, electron=electron
+    ):
         return False
     if root.descendant_count > node_limit(limits) or may_nest_deeper(root, limits.depth):
         return False

@@ -189,7 +189,13 @@ def _asks_driver(source: bytes, present: frozenset[bytes]) -> bool:
     )
 
 
-def is_loaded(source: bytes, survey: Survey, *, strict: bool, driven: bool = False) -> bool:
+# A member that an object of Electron keeps to itself (`private_api`), by a name or in a pattern.
+_PRIVATE_MEMBER = re.compile(rb"(?:\.\s*|['\"`]|[{,]\s*)_(?!_)[A-Za-z]")
+
+
+def is_loaded(
+    source: bytes, survey: Survey, *, strict: bool, driven: bool = False, electron: bool = False
+) -> bool:
     """Whether the resolver must run on a payload, which has a driver's objects if it is ``driven``."""
     del strict
     if (
@@ -201,15 +207,17 @@ def is_loaded(source: bytes, survey: Survey, *, strict: bool, driven: bool = Fal
         or survey.escaped_string
     ):
         return True
-    return names_something(source, driven=driven)
+    return names_something(source, driven=driven, electron=electron)
 
 
-def names_something(source: bytes, *, driven: bool = False) -> bool:
+def names_something(source: bytes, *, driven: bool = False, electron: bool = False) -> bool:
     """Whether the words of a text may name a capability, or replace a standard object."""
     present = frozenset(source.translate(_NAMES_ONLY).split())
     if not present.isdisjoint(TRIGGERS) and not are_harmless(source, present & TRIGGERS, present):
         return True
     if present >= _COPIED_TO_PAGE or (driven and _asks_driver(source, present)):
+        return True
+    if electron and b"_" in source and _PRIVATE_MEMBER.search(source) is not None:
         return True
     if not present.isdisjoint(_TEXT_METHODS) or (
         not present.isdisjoint(_BESIDE) and _BESIDE_CALL.search(source) is not None

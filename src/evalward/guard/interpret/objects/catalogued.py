@@ -32,6 +32,7 @@ from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
+from evalward.guard.interpret.objects.private_api import denied_member
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
@@ -120,6 +121,10 @@ class Catalogued:
                         if type(atom) is Known:
                             self._denied_reads.read_denied_data(atom, span)
                 return made | V_UNDEFINED if member.absent else made
+            denied = denied_member(path, name)
+            if denied is not None:
+                self._findings.origin(denied, None, f"`{name}` is private to `{path}`", span)
+                return of(denied)
             path = entry.prototype
         return (
             of(known(iterator if name == SYMBOL_ITERATOR else name))
@@ -238,6 +243,10 @@ class Catalogued:
             made = known(f"{atom.path}.{name}", nested_evaluation.LABEL)
             self._findings.origin(made, atom, f"`{name}` leads to the driver's connection", span)
             return of(made)
+        denied = denied_member(atom.path, name)
+        if denied is not None:
+            self._findings.origin(denied, atom, f"`{name}` is private to `{atom.path}`", span)
+            return of(denied)
         match entry.others:
             case "deny" if self._denied_reads.allowed_read(atom.path, name):
                 return of(ANY_STRING)

@@ -37,6 +37,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.slots import LENT_OBJECTS, MAY_HOLD_FUNCTIONS
 from evalward.guard.interpret.objects.catalogued import INHERITED, INHERITED_ACCESSORS, Catalogued
 from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOTYPES
+from evalward.guard.interpret.objects.private_api import denied_member
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
@@ -142,6 +143,10 @@ class UnknownOwners:
             return of(known(f"Function.prototype.{name}"))
         if name == "prototype" and atom.path in self._catalogue.interfaces:
             return _INTERFACE_PROTOTYPE
+        denied = denied_member(atom.path, name)
+        if denied is not None:
+            self._findings.origin(denied, atom, f"`{name}` is private to `{atom.path}`", span)
+            return of(denied)
         return self._may_be_page_object(name, span) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
 
     def data_inside(self) -> Value:

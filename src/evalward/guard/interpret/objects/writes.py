@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.constructs import call_sites, dynamic_key, proto
+from evalward.guard.constructs import call_sites, dynamic_key, electron, proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
@@ -34,6 +34,7 @@ from evalward.guard.domain.slots import (
 )
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
+from evalward.guard.interpret.objects.private_api import owner_of_private
 from evalward.guard.markup import is_active, is_script_scheme
 from evalward.guard.syntax.literals import is_index
 
@@ -151,6 +152,9 @@ class Writes:
             self._judgement.leak(value, Flow.CALLBACK, span)  # built-in methods construct it
         if name == "__proto__" and not isinstance(atom, Host):
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is written")
+        owner = owner_of_private(atom, name)
+        if owner is not None:
+            self._findings.report(electron.LABEL, Rank.USED, span, None, f"`{name}` is private to `{owner}`")
         private = name[:3] == PRIVATE_PREFIX
         if private:
             self._setters.set_private(atom, name, value, span)
