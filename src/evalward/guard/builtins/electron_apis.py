@@ -63,6 +63,8 @@ _MADE = {
 }
 
 
+# What a handler of these returns goes to the page that asks, as the `returnValue` of an event does.
+_ANSWERING: Final = (".handle", ".handleOnce")
 # Events of Node's emitters, whose listeners are given another listener.
 _ABOUT_LISTENERS: Final = frozenset({"newListener", "removeListener"})
 
@@ -84,6 +86,12 @@ def _listen(machine: Machine, call: Call) -> Value:
     given = [value | emitted for value in given]
     answer = machine.call(listener, call.this, given, call.span, V_TAINTED_DATA | emitted)
     machine.use(answer, Flow.RETURN, call.span)  # a list of the listeners gives it to its reader
+    if call.path.endswith(_ANSWERING):
+        machine.leak(answer, Flow.ARGUMENT, call.span)
+    for event in given[0]:
+        if isinstance(event, HeapObject):
+            machine.observe(event)
+            machine.leak(event.properties.get("returnValue", BOTTOM), Flow.ARGUMENT, call.span)
     return call.this
 
 
