@@ -9,7 +9,7 @@ TESTS = ROOT / "tests"
 # Generated code is tested with the server, and a folder called ``mcp`` would hide the SDK.
 ELSEWHERE = {"v1": "server", "gateways": "server", "mcp": "mcp_extensions"}
 # These are tested through the stages that use them.
-THROUGH_OTHERS = {"domain", "sinks"}
+THROUGH_OTHERS = {"sinks"}
 
 
 def packages(folder: Path) -> set[str]:
