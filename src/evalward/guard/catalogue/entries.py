@@ -258,6 +258,11 @@ class Catalogue:
         """Whether a member is an object or function that ECMA-262 defines: replacing it affects every program."""
         return (path, name) in self.standard and path != "console"
 
+    def is_of_host(self, path: str) -> bool:
+        """Whether a function is one of the host: other versions may give what this list of results lacks."""
+        owner, _, name = path.rpartition(".")
+        return not self.is_standard(owner or "globalThis", name)
+
     def switch_on(self, label: str, members: dict[str, str]) -> None:
         """Make members capabilities as a whole; their own members no longer matter."""
         for path, names in members.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, V_UNKNOWN, Known, Value, known, of
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, V_UNKNOWN, Known, Value, host, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
@@ -236,6 +236,8 @@ class KnownCalls:
                         self._host_objects.wrap(instance, native(self._machine, call))
             return made
         made = self._host_objects.materialize(entry.result, call.span.start)
+        if made == V_UNDEFINED and not entry.inert and self._catalogue.is_of_host(path):
+            made |= of(host(path))  # a later version gives an object: `play()` and `scrollTo()` give promises
         if atom.path.startswith("console."):
             for value in (*call.args, call.rest):
                 self.use_conversions(value, call.span)

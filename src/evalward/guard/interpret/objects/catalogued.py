@@ -260,6 +260,8 @@ class Catalogued:
                 return _NAMED
             case "host":
                 return of(host(name if atom.path == "globalThis" else f"{atom.path}.{name}"))
+            case "undefined" if self._may_have_more(atom.path):
+                return of(host(f"{atom.path}.{name}"), UNDEFINED)
             case "undefined":
                 is_host = entry.callable and atom.path not in self._catalogue.functions_of_language
                 # Written in JavaScript, as Node's `fetch`, a function has a `prototype`.
@@ -273,6 +275,12 @@ class Catalogued:
                 value = self._kept_by(atom.path, others)
                 # A host object has members that no catalogue lists, and a method among them is a function.
                 return value | of(TAINTED_DATA) if value <= PRIMITIVE_UNKNOWNS else value
+
+    def _may_have_more(self, path: str) -> bool:
+        """Whether another version of a host object may have members that its table lacks; a driver has one version."""
+        if path not in self._catalogue.entries or path.startswith((*_DRIVERS, "electron.")):
+            return False
+        return self._catalogue.is_of_host(path)
 
     def _inside(self, atom: Known, span: Span) -> Known:
         """Return a read from a capability whose members are not catalogued.
