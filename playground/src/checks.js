@@ -5,7 +5,7 @@ export const KINDS = {
     said: 'values that come from outside',
     names: {
       v: 'a value from outside', a: 'a parameter', va: 'the arguments', t: 'this', ca: 'what was thrown', io: 'the right side of instanceof',
-      sp: 'what is spread into a list', os: 'what is spread into an object', it: 'what is iterated', om: 'the rest of a pattern', need: 'what a pattern takes apart', us: 'what using disposes of',
+      sp: 'what is spread into a list', os: 'what is spread into an object', it: 'what is iterated', om: 'the rest of a pattern', need: 'what a pattern takes apart', us: 'what using disposes of', ye: 'what yield* iterates',
     },
   },
   keys: {
