@@ -19,7 +19,7 @@ _SESSION = re.compile(r"^\$ evalward (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)
 
 def test_every_path_exists() -> None:
     recipe = {
-        "corpus/hosts/net-log.yaml",
+        "corpus/hosts/share-menu.yaml",
         "benign/field/electron/shortcut",
         "src/evalward/client/version_reply.py",
         "tests/client/test_version.py",

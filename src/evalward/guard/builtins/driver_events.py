@@ -55,5 +55,5 @@ TRANSFER: dict[str, Transfer] = {
         for name in ("on", "once", "addListener", "prependListener")
     },
     **{f"playwright.{owner}.emit": _emit for owner in _OWNERS},
-    **{f"playwright.{owner}.waitForEvent": _wait for owner in _OWNERS},
+    **{f"playwright.{owner}.waitForEvent": _wait for owner in _OWNERS if owner != "browser"},
 }
