@@ -110,8 +110,15 @@ class Figures:
 def run(folder: Path, *, seconds: float, workers: int, fronts: int = 1) -> Figures:
     """Run all loads for ``seconds``; each front has ``workers``."""
     figures = Figures(seconds=seconds, workers=workers, fronts=fronts)
-    flags = ("--allow-eval=renderer", "--workers", str(workers), "--verdict-cache", "0")
-    flags += ("--fronts", str(fronts))
+    flags = (
+        "--allow-eval=renderer",
+        "--workers",
+        str(workers),
+        "--verdict-cache",
+        "0",
+        "--fronts",
+        str(fronts),
+    )
     with sidecar(folder, *flags) as served:
         end = time.perf_counter() + seconds
         host, _, port = served.address.rpartition(":")
