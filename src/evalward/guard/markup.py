@@ -11,6 +11,7 @@ import contextlib
 import html
 import re
 import urllib.parse
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ _WHOLE: Final = re.compile(
 )
 
 
+# One run asks for the same texts again and again.
+@lru_cache(maxsize=128)
 def is_active(text: str, *, cut_off: bool = False) -> bool:
     """Whether markup or a URL holds script: handlers, script elements, ``srcdoc``, ``javascript:`` in any spelling.
 

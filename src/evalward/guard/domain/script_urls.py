@@ -13,6 +13,7 @@ import binascii
 import re
 import urllib.parse
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.domain.atoms import (
@@ -29,6 +30,8 @@ from evalward.guard.markup import is_script_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from evalward.guard.domain.atoms import Atom
 
 _SCHEME: Final = "javascript"
 _CHARACTERS: Final[Value] = frozenset(f"{_SCHEME}:")
@@ -74,6 +77,8 @@ def scheme_marks(pieces: Sequence[Value]) -> Value:
     Places are offsets in the scheme that the text may have reached, those in ``own`` with letters of the payload. An
     unknown piece may lead from a place to any later one; the text itself may follow another, and begin at any place.
     """
+    if not any(_bears_on(atom) for piece in pieces for atom in piece):
+        return BOTTOM
     places, own = _ANY_PLACE, frozenset[int]()
     marks: Value = BOTTOM
     for index, piece in enumerate(pieces):
@@ -126,6 +131,15 @@ class _Part:
         )
 
 
+def _bears_on(atom: Atom) -> bool:
+    """Whether an atom writes some of the scheme: where none does, no text of the parts is marked."""
+    if type(atom) is not str:
+        return atom in SCHEME_MARKS
+    part = _part(atom)
+    return part is not None and (part.colon or bool(part.letters))
+
+
+@lru_cache(maxsize=256)  # each concatenation asks for its texts again
 def _part(text: str) -> _Part | None:
     """Return a known text as a part of the scheme, None for one that is none."""
     if _is_encoded(text):

@@ -7,6 +7,7 @@ one, or one whose type is no script's. It runs the text that it gets.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.syntax.grammar import kind, kinds
@@ -40,6 +41,8 @@ def may_act(text: str) -> bool:
     return _MAY_ACT.search(text) is not None
 
 
+# One run asks for the same texts again and again, and each answer may take a parse.
+@lru_cache(maxsize=128)
 def is_script(text: str, *, defining: bool = True) -> bool:
     """Whether a text is a program that calls, changes or loads something; prose and style sheets do not parse.
 
