@@ -1,5 +1,6 @@
 """Settings of all tests: untimed hypothesis examples, samples, the order, and no process that outlives its test."""
 
+import gc
 import json
 import os
 import signal
@@ -38,6 +39,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     _mark_samples(items)
     yield
     items[:] = _dealt(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None]:
+    """Keep the collected tests, which are thousands, from the garbage collector: it would walk them again and again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _mark_samples(items: list[pytest.Item]) -> None:
