@@ -10,7 +10,7 @@ from evalward.guard.builtins.blobs import own_bytes
 from evalward.guard.builtins.codecs import as_texts
 from evalward.guard.builtins.driver_files import judge_address, judge_file
 from evalward.guard.builtins.driver_options import has_option
-from evalward.guard.catalogue.entries import PARAMETERS_OF_COMMANDS
+from evalward.guard.catalogue.any_receiver import PARAMETERS_OF_COMMANDS
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (

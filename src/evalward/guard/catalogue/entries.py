@@ -31,99 +31,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from evalward.guard.catalogue.any_receiver import WRITTEN
 from evalward.guard.catalogue.denied_data import DeniedData
 
 ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright", "selenium")
 
-
-_PAGE_METHODS = (
-    "evaluate",
-    "evaluateHandle",
-    "evaluateAll",
-    "$eval",
-    "$$eval",
-    "waitForFunction",
-    "executeScript",
-    "executeAsyncScript",
-    "addInitScript",
-    "evaluateOnNewDocument",
-    "setContent",
-    "goto",
-)
-_JUDGING_METHODS = ("setAttribute", "setAttributeNS", "insertAdjacentHTML", "toggleAttribute")
-_EVALUATING_METHODS = (
-    "executeJavaScript",
-    "executeJavaScriptInIsolatedWorld",
-    "debugger",
-    "addScriptTag",
-    "addPreloadScript",
-    "newCDPSession",
-    "newBrowserCDPSession",
-    "createCDPSession",
-    "createCDPConnection",
-    "connectOverCDP",
-    "sendDevToolsCommand",
-    "sendAndGetDevToolsCommand",
-    "executeCdpCommand",
-    "globalEval",
-    "installExtension",
-    "installAddon",
-    "registerCustomQueryHandler",
-    "pinScript",
-    "getBidi",
-    "getExecutor",
-    "callFunctionInRealm",
-    "callFunctionInBrowsingContext",
-    "evaluateFunctionInRealm",
-    "evaluateFunctionInBrowsingContext",
-)
-_PERHAPS_OF_PAGES = (
-    "createElement",
-    "createElementNS",
-    "execCommand",
-    "assign",
-    "replace",
-    "open",
-    "createContextualFragment",
-    *(
-        f"{name}HTMLUnsafe"
-        for name in ("set", "parse", "append", "prepend", "before", "after", "replaceWith")
-    ),
-    "Worker",
-    "SharedWorker",
-)
-_CHOOSING_METHODS = ("setInputFiles", "uploadFile", "setFiles", "accept")
-PARAMETERS_OF_COMMANDS = (
-    *("expression", "functionDeclaration", "source", "scriptSource", "script", "html", "outerHTML", "url"),
-    *("body", "responseBody"),
-)
-"""Parameters of commands of the Chrome DevTools Protocol that hold code, markup or a URL."""
-# Methods of Selenium that a locator is given, which may be a script: `{ js: … }`.
-_LOCATING_METHODS = (
-    "findElement",
-    "findElements",
-    "elementLocated",
-    "elementsLocated",
-    "ableToSwitchToFrame",
-)
-# Methods of page libraries (jQuery's manipulation) that make elements from text.
-_MARKUP_METHODS = (
-    "html",
-    "append",
-    "prepend",
-    "before",
-    "after",
-    "replaceWith",
-    "wrap",
-    "wrapAll",
-    "wrapInner",
-    "appendTo",
-    "prependTo",
-    "insertBefore",
-    "insertAfter",
-    "parseHTML",
-)
-_NODE_SETTINGS = ("nodeIntegration", "nodeIntegrationInWorker", "nodeIntegrationInSubFrames")
 _LENDING = frozenset({"electron", "playwright", "puppeteer", "selenium"})
 _MAX_FUNCTIONS = 2_048
 # The fields of an entry that a later table of the same path overrides.
@@ -132,7 +44,6 @@ _FIELDS = ("label", "prototype", "instance", "result", "element", "others", "unr
 _NAMES_ONLY = frozenset({"globalThis", "modules", "arguments"})
 # Every host has them, but they are not of ECMA-262; the sandbox has a `random` of its own.
 _OF_HOSTS = frozenset({"console", "queueMicrotask", "structuredClone", "Math.random"})
-_TIMERS = ("setTimeout", "setInterval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,19 +113,6 @@ class Catalogue:
                 }
         self._expect_more_of_hosts(frozenset(tomllib.loads(documents["ecmascript"])))
         self.globals = self.entries["globalThis"].members
-        # Methods that judge their arguments on any receiver: an unknown object may be an element or a window.
-        self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {
-            name: name for name in _TIMERS
-        }
-        self.judging["define"] = "customElements.define"
-        self.judging |= {"write": "unknown.write", "writeln": "unknown.write"}
-        self.judging |= {name: f"unknown.{name}" for name in _PERHAPS_OF_PAGES}
-        self.judging |= dict.fromkeys(_MARKUP_METHODS, "unknown.markup")
-        self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
-        self.judging |= {"fulfill": "playwright.route.fulfill", "respond": "playwright.route.fulfill"}
-        self.judging["send"] = "unknown.send"
-        self.judging |= dict.fromkeys(_CHOOSING_METHODS, "playwright.page.setInputFiles")
-        self.judging |= dict.fromkeys(_LOCATING_METHODS, "selenium.driver.findElement")
         # What a driver's objects have that runs nothing that it is given: their other methods may.
         self.harmless_of_drivers = frozenset[str]().union(
             *(_names(documents[name]) for name in ("playwright", "selenium", "surface/drivers"))
@@ -223,7 +121,6 @@ class Catalogue:
         self.entries["playwright.page.destructured"] = replace(
             self.entries["playwright.page"], path="playwright.page.destructured", others="data"
         )
-        self.evaluating = frozenset(_EVALUATING_METHODS)
         # Objects of applications and drivers: other code that is given one may give it back.
         self.lenders = frozenset(
             path
@@ -232,8 +129,7 @@ class Catalogue:
         )
         self.element_sinks = self.entries["Element"].sinks
         self.unknown_sinks = {name: kind for name, kind in self.element_sinks.items() if kind != "text"}
-        self.unknown_sinks |= {"location": "value", "data": "value"}
-        self.unknown_sinks |= dict.fromkeys(_NODE_SETTINGS, "setting")
+        self.unknown_sinks |= WRITTEN
 
     def get(self, path: str) -> Entry:
         """Return the entry of a path; a function without a table of its own has an empty one."""

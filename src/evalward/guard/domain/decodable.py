@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +57,7 @@ def is_elsewhere(prefix: str) -> bool:
 def _led_to() -> frozenset[str]:
     """Return every beginning of the names, of those that objects inherit (functions), and of what is denied."""
     catalogue = load_catalogue()
-    names = {*_NAMES, *catalogue.evaluating, *catalogue.judging}
+    names = {*_NAMES, *EVALUATING, *JUDGING}
     names.update(name for name in catalogue.entries["Object"].members if name.startswith(("define", "set")))
     for path, entry in catalogue.entries.items():
         names.update(name for name, kind in entry.sinks.items() if kind != "text")
@@ -80,8 +81,7 @@ def begins_evaluation(texts: Iterable[str]) -> bool:
 @cache
 def _evaluating() -> frozenset[str]:
     """Return every prefix of those names that is long enough to identify one."""
-    catalogue = load_catalogue()
-    names = {name.lower() for name in (*catalogue.evaluating, *catalogue.judging)}
+    names = {name.lower() for name in (*EVALUATING, *JUDGING)}
     return frozenset(name[:end] for name in names for end in range(_MIN_EVALUATION, len(name) + 1))
 
 

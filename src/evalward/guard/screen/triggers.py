@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from evalward.guard import markup
 from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDINGS, BindingKind
 from evalward.guard.catalogue import load_catalogue
-from evalward.guard.catalogue.entries import PARAMETERS_OF_COMMANDS
+from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, PARAMETERS_OF_COMMANDS
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.screen.mentions import are_harmless
 from evalward.guard.sinks import sinks
@@ -71,8 +71,8 @@ _ELECTRON_KINDS = frozenset({BindingKind.ELECTRON, BindingKind.ELECTRON_APP_MODU
 
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
     """Return every word that wakes the resolver, derived from what the guard knows of capabilities."""
-    words = {*markup.WORDS, *_bound_names(), *catalogue.evaluating}
-    words |= catalogue.judging.keys() - _ORDINARY_METHODS
+    words = {*markup.WORDS, *_bound_names(), *EVALUATING}
+    words |= JUDGING.keys() - _ORDINARY_METHODS
     for construct in CONSTRUCTS.values():
         words.update(construct.wakes.split())
     for path, entry in catalogue.entries.items():

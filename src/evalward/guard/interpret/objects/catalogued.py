@@ -64,7 +64,6 @@ _COMPILER_HELPERS = frozenset(
 _KEEPERS = frozenset({"Timeout.prototype"})  # objects that keep the arguments of the call that made them
 _OF_CLASSES = frozenset({"constructor", "prototype"})
 _DRIVERS = ("playwright.", "puppeteer", "selenium.")
-# One entry stands for every interface of the DOM, and for their prototypes, but for writes.
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
 _NAMED: Value = of(TAINTED_DATA, known("Element"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING
 from evalward.guard.constructs import (
     constructor_chain,
     eval_call,
@@ -193,11 +194,11 @@ class UnknownOwners:
             return self._host_objects.materialize(
                 "new:electron.webContents.prototype", 0, None, "unknown.webContents"
             )
-        if name in self._catalogue.evaluating:
+        if name in EVALUATING:
             return of(known(f"electron.webContents.prototype.{name}", nested_evaluation.LABEL))
         if name.endswith("Worklet") and name != "Worklet":
             return of(known(f"host.{name}", worker.LABEL))
         if name in _OF_NODES:
             return of(_OF_NODES[name])
-        path = self._catalogue.judging.get(name)
+        path = JUDGING.get(name)
         return of(known(path)) if path is not None else BOTTOM

@@ -1,0 +1,122 @@
+"""Members that are known by their names alone: an unknown object may be an element, a window or a page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_PAGE_METHODS = (
+    "evaluate",
+    "evaluateHandle",
+    "evaluateAll",
+    "$eval",
+    "$$eval",
+    "waitForFunction",
+    "executeScript",
+    "executeAsyncScript",
+    "addInitScript",
+    "evaluateOnNewDocument",
+    "setContent",
+    "goto",
+)
+_JUDGING_METHODS = ("setAttribute", "setAttributeNS", "insertAdjacentHTML", "toggleAttribute")
+EVALUATING: Final = frozenset(
+    {
+        "executeJavaScript",
+        "executeJavaScriptInIsolatedWorld",
+        "debugger",
+        "addScriptTag",
+        "addPreloadScript",
+        "newCDPSession",
+        "newBrowserCDPSession",
+        "createCDPSession",
+        "createCDPConnection",
+        "connectOverCDP",
+        "sendDevToolsCommand",
+        "sendAndGetDevToolsCommand",
+        "executeCdpCommand",
+        "globalEval",
+        "installExtension",
+        "installAddon",
+        "registerCustomQueryHandler",
+        "pinScript",
+        "getBidi",
+        "getExecutor",
+        "callFunctionInRealm",
+        "callFunctionInBrowsingContext",
+        "evaluateFunctionInRealm",
+        "evaluateFunctionInBrowsingContext",
+    }
+)
+"""Methods that evaluate what they are given, on any receiver."""
+_PERHAPS_OF_PAGES = (
+    "createElement",
+    "createElementNS",
+    "execCommand",
+    "assign",
+    "replace",
+    "open",
+    "createContextualFragment",
+    *(
+        f"{name}HTMLUnsafe"
+        for name in ("set", "parse", "append", "prepend", "before", "after", "replaceWith")
+    ),
+    "Worker",
+    "SharedWorker",
+)
+_CHOOSING_METHODS = ("setInputFiles", "uploadFile", "setFiles", "accept")
+# Methods of Selenium that a locator is given, which may be a script: `{ js: … }`.
+_LOCATING_METHODS = (
+    "findElement",
+    "findElements",
+    "elementLocated",
+    "elementsLocated",
+    "ableToSwitchToFrame",
+)
+# Methods of page libraries (jQuery's manipulation) that make elements from text.
+_MARKUP_METHODS = (
+    "html",
+    "append",
+    "prepend",
+    "before",
+    "after",
+    "replaceWith",
+    "wrap",
+    "wrapAll",
+    "wrapInner",
+    "appendTo",
+    "prependTo",
+    "insertBefore",
+    "insertAfter",
+    "parseHTML",
+)
+_TIMERS = ("setTimeout", "setInterval")
+
+JUDGING: Final = {
+    **{name: f"Element.{name}" for name in _JUDGING_METHODS},
+    **{name: name for name in _TIMERS},
+    "define": "customElements.define",
+    "write": "unknown.write",
+    "writeln": "unknown.write",
+    **{name: f"unknown.{name}" for name in _PERHAPS_OF_PAGES},
+    **dict.fromkeys(_MARKUP_METHODS, "unknown.markup"),
+    **{name: f"playwright.page.{name}" for name in _PAGE_METHODS},
+    "fulfill": "playwright.route.fulfill",
+    "respond": "playwright.route.fulfill",
+    "send": "unknown.send",
+    **dict.fromkeys(_CHOOSING_METHODS, "playwright.page.setInputFiles"),
+    **dict.fromkeys(_LOCATING_METHODS, "selenium.driver.findElement"),
+}
+"""Methods that judge their arguments on any receiver, and the path of the function that says how."""
+WRITTEN: Final = {
+    "location": "value",
+    "data": "value",
+    "nodeIntegration": "setting",
+    "nodeIntegrationInWorker": "setting",
+    "nodeIntegrationInSubFrames": "setting",
+}
+"""Members, other than those of elements, of which a write is a sink on any receiver, and the kind of sink."""
+PARAMETERS_OF_COMMANDS: Final = (
+    *("expression", "functionDeclaration", "source", "scriptSource", "script", "html", "outerHTML", "url"),
+    *("body", "responseBody"),
+)
+"""Parameters of commands of the Chrome DevTools Protocol that hold code, markup or a URL."""
