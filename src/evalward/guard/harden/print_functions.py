@@ -82,24 +82,22 @@ def code(printer: Printer, node: Function) -> tuple[str, str]:
     text = ["{"]
     if node.directive:
         text.append('"use strict";')
-    text.append(_declared(printer, node.variables, arguments))
-    functions = registered(printer, node.body.functions) if node.body is not None else []
-    text += (f"{each};" for each in [*functions, *setup])
+    text.append(declared_variables(printer, node.variables))
+    # `arguments` shares the functions that are declared under the name of a parameter: they are registered first.
+    text += (f"{each};" for each in registered(printer, node.body.functions if node.body else ()))
+    if arguments is not None:
+        text.append(f"var {arguments.printed}={printer.run('va')}(arguments);")
+    text += (f"{each};" for each in setup)
     text.append(_copied(node.variables))
     text += (body, "}")
     printer.frame, printer.iterators = saved, iterators
     return head, "".join(text)
 
 
-def _declared(
-    printer: Printer, variables: Sequence[tuple[Binding, Binding | None]], arguments: Binding | None
-) -> str:
-    """Print the declarations of temporaries and variables."""
+def declared_variables(printer: Printer, variables: Sequence[tuple[Binding, Binding | None]]) -> str:
+    """Print the declarations of temporaries and variables at the top of a function, program or static block."""
     names = [*printer.frame.temporaries, *(binding.printed for binding, _ in variables)]
-    text = f"var {','.join(names)};" if names else ""
-    if arguments is not None:
-        text += f"var {arguments.printed}={printer.run('va')}(arguments);"
-    return text
+    return f"var {','.join(names)};" if names else ""
 
 
 def _copied(variables: Sequence[tuple[Binding, Binding | None]]) -> str:
@@ -107,11 +105,6 @@ def _copied(variables: Sequence[tuple[Binding, Binding | None]]) -> str:
     return "".join(
         f"{binding.printed}={begins.printed};" for binding, begins in variables if begins is not None
     )
-
-
-def declared_variables(printer: Printer, variables: Sequence[tuple[Binding, Binding | None]]) -> str:
-    """Print the declarations at the top of a program or static block."""
-    return _declared(printer, variables, None)
 
 
 def block_body(printer: Printer, block: Block) -> str:
