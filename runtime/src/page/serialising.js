@@ -3,7 +3,7 @@
  * of the property: where a function of the page may have put a raw one there, the run-time calls them.
  */
 
-import { apply, createDataProperty, getPrototypeOf, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys, setPrototypeOf, StringCtor }
+import { apply, createDataProperty, defineProperty, getPrototypeOf, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys, StringCtor }
   from '../natives.js';
 import { invoke, v } from '../membrane.js';
 import { onSerialising } from '../intrinsics/json.js';
@@ -36,6 +36,12 @@ const namesOf = (x) => {
   return names;
 };
 
+/** `list`, in which the native finds no `toJSON` of the page's. */
+const withoutMethod = (list) => {
+  defineProperty(list, 'toJSON', { __proto__: null, value: undefined });
+  return list;
+};
+
 /** The tree of `root`; `replacer` is a function or undefined, `picked` the list of names that objects have alone, or undefined. */
 const treeOf = (root, replacer, picked) => {
   const ancestors = { __proto__: null, length: 0 };
@@ -44,8 +50,7 @@ const treeOf = (root, replacer, picked) => {
     // The native finds the cycle, and says so.
     for (let i = 0; i < ancestors.length; i++) if (ancestors[i].value === value) return ancestors[i].copy;
     const isList = isArray(value);
-    const copy = isList ? [] : {};
-    setPrototypeOf(copy, null);
+    const copy = isList ? withoutMethod([]) : { __proto__: null };
     ancestors[ancestors.length++] = { __proto__: null, value, copy };
     const names = isList ? value : picked ?? namesOf(value);
     const { length } = names;

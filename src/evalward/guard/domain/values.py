@@ -28,6 +28,7 @@ from evalward.guard.domain.script_urls import marks_of
 from evalward.guard.markup import is_active, is_script_scheme
 
 NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # every engine has their functions
+REFLECTING = frozenset({"Object", "Reflect"})  # their functions read any object by any name
 MAX_STRINGS = 24
 MAX_NUMBERS = 24
 MAX_OBJECTS = 48

@@ -11,6 +11,7 @@ from evalward.guard.domain.slots import MAY_HAVE_ANY_RECEIVER, MAY_HAVE_FOREIGN_
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
+from evalward.guard.interpret.calls.bound_functions import unbound
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
@@ -93,7 +94,7 @@ class Escapes:
         for accessor in (*target.getters.values(), *target.setters.values()):
             self._judgement.leak(accessor, Flow.CALLBACK, Span.at(target.start))
         if target.bound is not None:
-            self._judgement.leak(target.bound[0], Flow.CALLBACK, Span.at(target.start))
+            self._lend_bound(target, target.bound[0])
         unit = target.unit
         if target.kind == "class":
             self._judgement.leak(
@@ -123,6 +124,12 @@ class Escapes:
             self._judgement.leak(given, Flow.RETURN, Span.at(target.start))
             if self._strict and UNKNOWN_CONSTRUCTOR in given:  # what calls the function may give it back
                 self._judgement.use(of(UNKNOWN_CONSTRUCTOR), Flow.ARGUMENT, Span.at(target.start))
+
+    def _lend_bound(self, target: HeapObject, function: Value) -> None:
+        self._judgement.leak(function, Flow.CALLBACK, Span.at(target.start))
+        innermost, *_ = unbound(self._dataflow, target, (), BOTTOM)
+        if any(type(atom) is Known for atom in innermost):
+            self._store.lend_function(target)
 
     def expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""

@@ -30,7 +30,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import NAMESPACES
+from evalward.guard.domain.values import NAMESPACES, REFLECTING
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -42,6 +42,9 @@ REFLECTIVE = frozenset(
     {"Reflect", "Reflect.get", "Reflect.construct", "Reflect.apply", "Object.getOwnPropertyDescriptor"}
     | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
 )
+# Their functions run nothing, and what they give is no text of the payload's.
+_HARMLESS = frozenset({"console", "Math", "Number", "Boolean", "isNaN", "isFinite", "parseInt", "parseFloat"})
+_BY_NAME = frozenset({"unknown", "playwright", "puppeteer", "selenium"})
 MAYBE_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA, CONSTRUCTOR_OF_UNKNOWN})
 _CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA})
 _ANSWERED: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN})  # of what a caller gives
@@ -84,8 +87,8 @@ class Judgement:
             if type(atom) is Known:
                 if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
                     self._store.expect_removals()
-                if flow in _LENDING and atom.path in self._catalogue.lenders:
-                    self._store.lend(atom)
+                if flow in _LENDING:
+                    self._lend(atom)
                 if atom.label is not None:
                     self._use_capability(atom, flow, span)
                 elif self._strict and flow is not Flow.THROW and self._names_are_secret(atom):
@@ -139,6 +142,16 @@ class Judgement:
                     atom,
                     f"what may be a function constructor {flow.value}",
                 )
+
+    def _lend(self, atom: Known) -> None:
+        """Note what other code may give back (guard.md §2): it keeps the value, and no list names all that do."""
+        if atom.path in self._catalogue.lenders or atom.path in REFLECTING:
+            self._store.lend(atom)
+            return
+        family = atom.path.partition(".")[0]
+        # A function of a driver's, or of an unknown owner's, is known by its name alone.
+        if family not in _HARMLESS and family not in _BY_NAME and self._catalogue.get(atom.path).callable:
+            self._store.lend_function(atom)
 
     @property
     def _is_strict(self) -> bool:

@@ -21,6 +21,7 @@ from evalward.guard.domain.slots import (
     CUSTOM_ELEMENTS,
     FIXED,
     GROWN,
+    LENT_FUNCTIONS,
     LENT_OBJECTS,
     MAY_BE_PROXIES,
     MAY_BE_REMOVED,
@@ -105,6 +106,15 @@ class ObjectStore:
     def lend(self, atom: Atom) -> None:
         """Note that other code gets hold of an object of the host, and may give it back."""
         self.put(self.patches, LENT_OBJECTS, of(atom))
+
+    def lend_function(self, atom: Atom) -> None:
+        """Note that other code gets hold of a built-in function, perhaps a bound one, and may give it back."""
+        self.put(self.patches, LENT_FUNCTIONS, of(atom))
+
+    def lent_functions(self) -> Value:
+        """Return the built-in functions that an unknown callee may be; what reads them runs again with more."""
+        self.patches.readers[self._dataflow.reader] = None
+        return self.patches.properties.get(LENT_FUNCTIONS, BOTTOM)
 
     def hand_to_host(self, made: Value) -> None:
         """Note that the host may give back these instances of classes that extend its own, with all they inherit."""

@@ -139,8 +139,19 @@ class Calls:
         elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLABLE):
             self._judgement.leak(objects_of(this), Flow.ARGUMENT, span)
             self.judge_receiver(this)
-            return self.call_unknown(atom, args, rest, span)
+            return self.call_unknown(atom, args, rest, span) | self._call_lent(this, args, rest, span)
         return BOTTOM
+
+    def _call_lent(self, this: Value, args: Sequence[Value], rest: Value, span: Span) -> Value:
+        """Call the built-in functions that the payload gave to other code: what that gives back may be one of them."""
+        lent = BOTTOM if self._answering else self._store.lent_functions()
+        if not lent:
+            return BOTTOM
+        self._answering = True
+        try:
+            return self.call(lent, this, args, span, rest)
+        finally:
+            self._answering = False
 
     def judge_receiver(self, this: Value) -> None:
         """Note that an unknown callee, which may be a payload method, has a function or an heir of one as receiver."""

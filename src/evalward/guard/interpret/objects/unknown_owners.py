@@ -36,6 +36,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.slots import LENT_OBJECTS, MAY_HOLD_FUNCTIONS
+from evalward.guard.domain.values import REFLECTING
 from evalward.guard.interpret.objects.catalogued import INHERITED, INHERITED_ACCESSORS, Catalogued
 from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOTYPES
 from evalward.guard.interpret.objects.private_api import denied_member
@@ -172,7 +173,7 @@ class UnknownOwners:
             if member is None or not member.result.startswith("@"):
                 continue
             path = member.result[1:]
-            if member.label is not None or path in self._catalogue.lenders:
+            if member.label is not None or path in self._catalogue.lenders or atom.path in REFLECTING:
                 made = known(path, member.label)
                 self._findings.origin(made, atom, f"`{name}` is read from what may be `{atom.path}`", span)
                 found |= of(made)
