@@ -229,8 +229,11 @@ def _toggle_attribute(machine: Machine, call: Call) -> Value:
 
 def _exec_command(machine: Machine, call: Call) -> Value:
     commands = machine.to_string(call.arg(0), call.span)
-    if not all(type(atom) is str and atom.lower() != "inserthtml" for atom in commands):
-        machine.sink("html", call.arg(2), call.span)  # the others take text, or nothing
+    named = {atom.lower() if type(atom) is str else "" for atom in commands}
+    if named & {"inserthtml", ""}:
+        machine.sink("html", call.arg(2), call.span)
+    if named & {"createlink", "insertimage", ""}:  # the others take text, or nothing
+        machine.sink("url", call.arg(2), call.span)
     return V_ANY_BOOLEAN
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.builtins.document import is_plain
 from evalward.guard.domain.atoms import BOTTOM, SPELLS_ANY_NAME, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
 from evalward.guard.domain.flow import Flow
 
@@ -27,20 +28,25 @@ _HOLDERS: Final = (
     ),
 )
 _PREDICATE: Final = re.compile(r"\"[^\"]*\"|'[^']*'|\[[^\[\]]*\]")
+_KINDS: Final = ("Handler", "Attribute", "Element", "PlainElement")  # what decides comes first
+_LAST_ELEMENT: Final = re.compile(r"(?:^|/|::)\s*([A-Za-z][\w-]*)$")
 _LAST_STEP: Final = re.compile(r"(?:^|/|::)\s*(?:@|attribute\s*::)\s*([^/|]*)$")
 
 
-def _steps_to(expression: str) -> str:
-    """Return the kind of nodes that an expression selects: ``""`` for elements, ``Attribute`` or ``Handler``."""
+def _steps_to(expression: str) -> set[str]:
+    """Return the kinds of nodes that an expression selects, of those in ``_KINDS``."""
     before = None
     while before != expression:
         before, expression = expression, _PREDICATE.sub("", expression)
     kinds = set()
     for path in expression.split("|"):
-        step = _LAST_STEP.search(path.strip().rstrip(")").rstrip())
+        last = path.strip().rstrip(")").rstrip()
+        step, element = _LAST_STEP.search(last), _LAST_ELEMENT.search(last)
         if step is not None:
             kinds.add("Handler" if step[1].strip().lower().startswith("on") else "Attribute")
-    return next((kind for kind in ("Handler", "Attribute") if kind in kinds), "")
+        else:
+            kinds.add("PlainElement" if element is not None and is_plain(element[1]) else "Element")
+    return kinds
 
 
 def _gives_own_text(expression: str) -> bool:
@@ -62,15 +68,16 @@ def _kind(machine: Machine, call: Call) -> str:
     texts = machine.to_string(call.arg(0), call.span)
     if any(_gives_own_text(atom) if type(atom) is str else atom in SPELLS_ANY_NAME for atom in texts):
         return "Text"
-    kinds = {_steps_to(atom) for atom in texts if type(atom) is str}
-    return next((kind for kind in ("Handler", "Attribute") if kind in kinds), "")
+    kinds = set[str]().union(*(_steps_to(atom) for atom in texts if type(atom) is str))
+    return next((kind for kind in _KINDS if kind in kinds), "Element")
 
 
 def _evaluate(machine: Machine, call: Call) -> Value:
     """``document.evaluate``: a result whose nodes are elements, unless its path ends in an attribute."""
     machine.leak(call.all(1), Flow.ARGUMENT, call.span)
     kind = _kind(machine, call)
-    return V_TAINTED_DATA | of(known(f"XPath{kind}s")) if kind else V_TAINTED_DATA
+    found = of(known(f"XPath{kind}s"))
+    return found if kind == "PlainElement" else V_TAINTED_DATA | found
 
 
 def _create_expression(machine: Machine, call: Call) -> Value:

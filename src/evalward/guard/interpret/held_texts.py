@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
 # What parts of a text may become markup, a script's URL or a call again.
 _TELLING_PARTS = re.compile(r"script\s*:|[<(`]", re.IGNORECASE)
+_ESCAPED = re.compile(r"%[0-9a-fA-F]{2}")
 _HOLDERS = frozenset({"array", "object"})
 # Searches of the page: the text is not kept.
 _QUERIES = frozenset(
@@ -51,6 +53,12 @@ _ERROR = of(known("Error.prototype"))  # hands on what it was given by its own p
 
 
 def _telling(text: str) -> Value:
+    found = _judged(text)
+    # A host object gives back parts of what it was given, and they may be decoded then.
+    return found | _judged(unquote(text)) if _ESCAPED.search(text) else found
+
+
+def _judged(text: str) -> Value:
     if is_running_name(text):
         return of(text, COMPOSED_STRING)
     if runs_as_document(text) or ("&" in text and runs_as_document(html.unescape(text))):

@@ -118,6 +118,7 @@ class ObjectStore:
 
     def hand_to_host(self, made: Value) -> None:
         """Note that the host may give back these instances of classes that extend its own, with all they inherit."""
+        self.expect_elements(made)
         for atom in made:
             if isinstance(atom, HeapObject):
                 given = self.allocate("object", atom.start, "of the host")

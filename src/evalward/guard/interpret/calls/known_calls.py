@@ -77,6 +77,10 @@ _SEARCHING = frozenset(
 )
 _HOLDING_DRIVERS = ("playwright.", "selenium.", "electron.")
 _DRIVERS = (*_HOLDING_DRIVERS, "console.")
+_NAMING = frozenset(
+    {f"document.create{kind}{space}" for kind in ("Element", "Attribute") for space in ("", "NS")}
+    | {"Element.setAttribute", "Element.setAttributeNS", "Element.toggleAttribute"}
+)
 _READING = frozenset(
     f"{owner}.{name}" for owner in ("Object", "Reflect") for name in ("get", "getOwnPropertyDescriptor")
 ) | {"Object.getOwnPropertyDescriptors"}
@@ -167,6 +171,8 @@ class KnownCalls:
             self._held.hold((*call.args, call.rest))  # a page's URL, what is typed there
         elif path.startswith("console."):
             self._held.tell((*call.args, call.rest))
+        elif path in _NAMING:
+            self._held.hold((call.arg(path.endswith("NS")), call.rest))  # `localName` gives it back
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function; outside the conditions of its model, everything that it got may change."""

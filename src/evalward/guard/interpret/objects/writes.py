@@ -33,6 +33,7 @@ from evalward.guard.domain.slots import (
     SYMBOL_SPECIES,
 )
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
+from evalward.guard.interpret.objects.intrinsics import OF_LANGUAGE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.interpret.objects.private_api import owner_of_private
 from evalward.guard.markup import is_active, is_script_scheme
@@ -90,6 +91,14 @@ def _runs(value: Value) -> bool:
     return not value.isdisjoint(_HIDDEN_TEXTS) or any(
         type(atom) is str and (is_active(atom) or is_script_scheme(atom)) for atom in value
     )
+
+
+def _is_kept(parent: Atom) -> bool:
+    """Whether the host made the objects that inherit directly from ``parent``, and keeps them."""
+    if type(parent) is not Known:
+        return False
+    made = parent.path.removesuffix(".prototype")
+    return made != parent.path and made not in OF_LANGUAGE
 
 
 class Writes:
@@ -203,6 +212,8 @@ class Writes:
             target.owners and not self._strict
         ):  # a prototype's methods escape as such
             self._judgement.leak(value, Flow.RETURN, span)
+        elif not name.startswith(PRIVATE_PREFIX) and any(_is_kept(parent) for parent in target.prototype):
+            self._judgement.leak(value, Flow.PROPERTY, span)  # an event's `target` is the same object
         if target.kind == "proxy":
             self._set_through_proxy(target, of(name), value, span)
         if name in target.setters:
