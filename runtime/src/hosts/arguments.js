@@ -63,7 +63,7 @@ function judgedFields(options, names) {
     if (names[keys[i]] !== true && value !== undefined) deny('nested-evaluation', 'an option that no list names');
     if (keys[i] === 'baseURL' && value !== undefined) judgeBase(value);
     if (keys[i] === 'storageState') judgeState(value);
-    if (keys[i] === 'recordHar' && isObject(value)) judgePath(get(value, 'path'), 'har');
+    if (keys[i] === 'recordHar' && isObject(value)) judgePath(get(value, 'path'), 'zip');
   }
   return options;
 }

@@ -12,6 +12,16 @@ const property = ownDescriptor(G, 'document');
  */
 export const readDocument = property === undefined || property.configurable ? undefined : property.get;
 
+const workerScope = ownDescriptor(G, 'WorkerGlobalScope')?.value;
+const aboveWorkers = isNative(workerScope) ? ownDescriptor(workerScope, 'prototype')?.value : undefined;
+
+/** Whether the realm is a worker's, which has interfaces and no document. */
+const isWorker = () => {
+  for (let q = getPrototypeOf(G); q !== null; q = getPrototypeOf(q)) if (q === aboveWorkers) return true;
+  return false;
+};
+const hasInterfaces = readDocument !== undefined || isWorker();
+
 const prototypes = { __proto__: null };
 const members = { __proto__: null };
 
@@ -21,7 +31,7 @@ const isInterface = (made, name, prototype) =>
 
 /** The prototype of the interface `name`; undefined where there is none. */
 export const prototypeOf = (name) => {
-  if (name in prototypes || readDocument === undefined) return prototypes[name];
+  if (name in prototypes || !hasInterfaces) return prototypes[name];
   const own = ownDescriptor(G, name);
   const made = own && 'value' in own ? own.value : undefined;
   // Read once, and not through a getter: what is looked at must be what is kept.
@@ -44,7 +54,8 @@ export const RealURL = ownDescriptor(G, 'URL')?.value;
 const reader = (member) => (isNative(RealURL) ? ownDescriptor(RealURL.prototype, member)?.get : undefined);
 export const readProtocol = reader('protocol');
 export const readPath = reader('pathname');
-export const readLocation = readDocument === undefined ? undefined : ownDescriptor(G, 'location')?.get;
+const aboveLocation = readDocument === undefined ? aboveWorkers : G;
+export const readLocation = hasInterfaces ? ownDescriptor(aboveLocation, 'location')?.get : undefined;
 
 /** The window's own function: what a page has put in its place, bound functions too, has another text. */
 const styleReader = readDocument === undefined ? undefined : ownDescriptor(G, 'getComputedStyle')?.value;

@@ -18,6 +18,7 @@ import { markup } from './markup.js';
 import { reflection } from './reflection.js';
 import { requests } from './requests.js';
 import { meetUnnamed } from './unnamed.js';
+import { words } from './words.js';
 
 const behaviourOf = (word, member) => {
   const make = markup[word] ?? insertion[word] ?? reflection[word] ?? requests[word] ?? creation[word];
@@ -102,9 +103,12 @@ const placeOf = (f) => {
 };
 
 const isMember = (f, word, member, part) => {
-  const holder = holderOf(word);
-  const property = holder && ownDescriptor(holder, member);
-  return property !== undefined && property !== null && property[part] === f;
+  // A window has its members itself; in a worker they are above the global object.
+  for (let holder = holderOf(word); isObject(holder); holder = word === '@' ? getPrototypeOf(holder) : null) {
+    const property = ownDescriptor(holder, member);
+    if (property !== undefined) return property[part] === f;
+  }
+  return false;
 };
 
 // Rules for all setters of some interfaces, whatever these are called.
@@ -197,6 +201,7 @@ export const meetFunction = (f) => {
   const listedRule = row === undefined ? '' : ruleOf(row, (word) => isMember(f, word, member, part));
   const rule = listedRule === '' && part === 'set' ? ruleOfSetter(f, member) : listedRule;
   if (rule !== '') handler(f, behaviourOf(rule, member));
+  else if (COMMANDS[name] && !isOfConsole(f, member)) denied(f, 'nested-evaluation', 'a command of the developer tools');
   else if (isOfWindow(f, name)) handler(f, ofWindow);
   else if (row === undefined && (!isAudited(name) || isOfConsole(f, member))) listed(f);
   else handler(f, stranger(name, row ?? ''));
@@ -213,6 +218,8 @@ const ofWindow = {
 
 const isOfWindow = (f, name) => {
   const { member, part } = split(name);
-  const property = ownDescriptor(G, member);
-  return property !== undefined && property[part] === f && !(part === 'value' && ownDescriptor(f, 'prototype') !== undefined);
+  return isMember(f, '@', member, part) && !(part === 'value' && ownDescriptor(f, 'prototype') !== undefined);
 };
+
+// What the console of developer tools adds to the global object, also for a driver that asks for it; some of it runs text.
+const COMMANDS = words('debug undebug monitor unmonitor monitorEvents unmonitorEvents queryObjects inspect');

@@ -1,5 +1,5 @@
 /** The page's rules, at the start of a payload: natives are captured by their modules, functions are met one by one. */
-import { G, hasOwn, isObject, ownDescriptor } from '../natives.js';
+import { G, get, has, hasOwn, isObject, ownDescriptor } from '../natives.js';
 import { addClassifier, denied, onMeeting } from '../membrane.js';
 import { onWindowRead } from '../reads.js';
 import { onExotic } from '../writes.js';
@@ -7,6 +7,7 @@ import { meetFunction } from './contact.js';
 import { home } from './dom.js';
 import { exotic } from './exotic.js';
 import { installHanding } from './handing.js';
+import { hasNode } from './realm.js';
 import { foreignNode, judgeWindowRead } from './realms.js';
 import { installSerialising } from './serialising.js';
 import { installTyping } from './typing.js';
@@ -18,9 +19,29 @@ const PRIVILEGED = ['chrome', 'browser'];
 /** A page may ask whether it is an extension's, and which one's: `chrome.runtime?.id`. */
 const OPEN = { __proto__: null, runtime: { __proto__: null, id: null } };
 
+/** What Node is to a page that has it, by the construct. */
+const OF_NODE = {
+  __proto__: null,
+  process: 'process',
+  require: 'require()',
+  module: 'module-loading',
+  Buffer: 'global-object',
+  electron: 'electron',
+  ipcRenderer: 'electron',
+  nw: 'nested-evaluation',
+};
+
+function denyNode() {
+  for (const name in OF_NODE) {
+    const value = has(G, name) ? get(G, name) : undefined;
+    if (isObject(value)) denied(value, OF_NODE[name]);
+  }
+}
+
 /** Register the rules of the page. Without a document, as in a worker, only functions have rules. */
 export function installPage() {
   onMeeting(meetFunction);
+  if (hasNode) denyNode();
   for (let i = 0; i < PRIVILEGED.length; i++) {
     const property = ownDescriptor(G, PRIVILEGED[i]);
     if (property === undefined || !hasOwn(property, 'value') || !isObject(property.value)) continue;

@@ -4,6 +4,10 @@ import { deny } from '../denial.js';
 
 const node = has(G, 'process') ? get(G, 'process') : undefined;
 const versions = isObject(node) ? get(node, 'versions') : undefined;
-if (isObject(versions) && get(versions, 'node') !== undefined && !has(G, 'document') && !has(G, 'WorkerGlobalScope')) {
+
+/** Whether the realm is Node's, or a page's that has Node, as Electron's and NW.js's may. A bundler's `process` has no such version. */
+export const hasNode = isObject(versions) && get(versions, 'node') !== undefined;
+
+if (hasNode && !has(G, 'document') && !has(G, 'WorkerGlobalScope')) {
   deny('global-object', 'a program for a page in another realm');
 }
