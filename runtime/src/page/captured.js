@@ -20,7 +20,8 @@ const isWorker = () => {
   for (let q = getPrototypeOf(G); q !== null; q = getPrototypeOf(q)) if (q === aboveWorkers) return true;
   return false;
 };
-const hasInterfaces = readDocument !== undefined || isWorker();
+/** Whether the realm is a page's or a worker's. */
+export const hasInterfaces = readDocument !== undefined || isWorker();
 
 const prototypes = { __proto__: null };
 const members = { __proto__: null };

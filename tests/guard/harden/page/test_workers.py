@@ -1,4 +1,4 @@
-"""Programs in a dedicated worker, which has interfaces and no document: attacks reach nothing hardened, their twins behave the same."""
+"""Programs in a dedicated worker, which has no document: attacks reach nothing hardened, twins behave the same."""
 
 from __future__ import annotations
 
