@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from process_chains import Clock
 
 from evalward.audit import AuditKey, AuditLog
 
@@ -22,3 +23,8 @@ def key() -> AuditKey:
 def log(path: Path) -> Iterator[AuditLog]:
     with AuditLog.open(path) as opened:
         yield opened
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()

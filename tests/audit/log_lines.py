@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evalward.audit import AuditRecord, Kind, Outcome
+from evalward.audit.chain import Head, read_line
 
 ALLOW = AuditRecord(kind=Kind.DECISION, outcome=Outcome.ALLOW, decision_id="d1")
 START = AuditRecord(kind=Kind.START, version="0.1.0")
@@ -26,3 +27,9 @@ def kinds(path: Path) -> list[str]:
         except ValueError:
             found.append("-")
     return found
+
+
+def head_of(line: bytes) -> Head:
+    read = read_line(line.rstrip(b"\n"))
+    assert read is not None
+    return read.head

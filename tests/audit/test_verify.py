@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from log_lines import ALLOW, START, STOP
+from log_lines import ALLOW, START, STOP, head_of
 
 from evalward.audit import AuditKey, AuditLog, AuditRecord, Kind
-from evalward.audit.chain import Head, read_line
+from evalward.audit.chain import Head
 from evalward.audit.files import LogFile
 from evalward.audit.verification_result import Fault, Findings, KeyMissingError
 from evalward.audit.verify import verify
@@ -80,12 +80,6 @@ def test_any_edited_byte_is_found_on_its_line(log: Log) -> None:
             wrong.append((position, fault, line))
     assert len(sampled) > 350
     assert wrong == []
-
-
-def head_of(line: bytes) -> Head:
-    read = read_line(line.rstrip(b"\n"))
-    assert read is not None
-    return read.head
 
 
 @pytest.mark.parametrize("number", PLACES)

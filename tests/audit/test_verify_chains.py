@@ -8,72 +8,20 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
-from log_lines import ALLOW, START, STOP
+from log_lines import ALLOW, head_of
+from process_chains import KEY, SECOND, SECRET, Clock, chain, verified, written
 
-from evalward.audit import AuditKey, AuditLog, Rotation
-from evalward.audit.chain import Head, read_line
+from evalward.audit import AuditLog, Rotation
 from evalward.audit.files import read_files
-from evalward.audit.verification_result import Fault, Findings
-from evalward.audit.verify import verify
+from evalward.audit.verification_result import Fault
 
-SECRET = bytes(range(32))
-KEY = AuditKey(SECRET)
-SECOND = 1_000_000_000
-NOON = 1_780_000_000 * SECOND
+if TYPE_CHECKING:
+    from evalward.audit.chain import Head
+
 EVALWARD = Path(sys.executable).with_name("evalward")
-
-
-class Chain(NamedTuple):
-    lines: list[bytes]
-    head: Head
-
-
-class Clock:
-    """One record per second, from ``now`` on."""
-
-    def __init__(self, now: int = NOON) -> None:
-        self.now = now
-
-    def __call__(self) -> int:
-        self.now += SECOND
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-def chain(folder: Path, clock: Clock, *, decisions: int = 5, stops: bool = True) -> Chain:
-    """Return the chain of one process."""
-    path = folder / f"made-{len(list(folder.iterdir()))}"
-    with AuditLog.open(path, key=KEY, clock=clock) as log:
-        for record in [START, *[ALLOW] * decisions, *[STOP] * stops]:
-            log.append(record)
-        head = log.head
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.unlink()
-    return Chain(lines, head)
-
-
-def written(folder: Path, *files: list[bytes]) -> list[Path]:
-    paths = [folder / f"log-{number}" for number in range(len(files))]
-    for path, lines in zip(paths, files, strict=True):
-        path.write_bytes(b"".join(lines))
-    return paths
-
-
-def verified(paths: list[Path], *expect_heads: Head) -> Findings:
-    return verify(read_files(paths), key=KEY, expect_heads=expect_heads)
-
-
-def head_of(line: bytes) -> Head:
-    read = read_line(line.rstrip(b"\n"))
-    assert read is not None
-    return read.head
 
 
 @pytest.mark.parametrize("step", [0, 5, 100_000], ids=lambda step: f"{step}s-back")
@@ -250,74 +198,6 @@ def test_a_log_may_come_through_a_pipe(tmp_path: Path, clock: Clock) -> None:
     found = verified([pipe])
     writer.join()
     assert (found.fault, found.records) == (None, 7)
-
-
-PEAK = """
-import resource, sys
-from pathlib import Path
-from evalward.audit.files import read_files
-from evalward.audit.verify import verify
-
-def peak(path):
-    found = verify(read_files([Path(path)]))
-    assert found.fault is None, found
-    return found.records, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-print(*peak(sys.argv[1]), *peak(sys.argv[2]))
-"""
-
-
-@pytest.mark.exhaustive
-def test_a_log_of_any_size_takes_the_same_memory(tmp_path: Path) -> None:
-    for name, count in (("small", 400), ("large", 40_000)):
-        with AuditLog.open(tmp_path / name) as log:
-            for _ in range(count // 200):
-                log.append(*[ALLOW] * 200)
-    assert (tmp_path / "large").stat().st_size > 12 << 20
-
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, tmp_path / "small", tmp_path / "large"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    few, small_kib, many, large_kib = map(int, done.stdout.split())
-    assert (few, many) == (400, 40_000)
-    assert large_kib - small_kib < 4 * 1024
-
-
-def test_a_line_without_an_end_takes_no_memory_either(tmp_path: Path, clock: Clock) -> None:
-    lines = chain(tmp_path, clock).lines
-    (path,) = written(tmp_path, [*lines[:3], b"x" * 3_000_000, b"\n", *lines[3:]])
-    found = verified([path])
-    assert (found.fault, found.place) == (Fault.INSERTED, (str(path), 4))
-    assert max(len(piece.data) for piece in read_files([path])[0].pieces()) < 512 * 1024
-
-
-def test_more_files_than_a_process_may_usually_open_are_one_log(tmp_path: Path, clock: Clock) -> None:
-    own = chain(tmp_path, clock, decisions=400)
-    paths = written(tmp_path, *([line] for line in own.lines))
-    (tmp_path / "audit.key").write_bytes(SECRET)
-    (tmp_path / "audit.key").chmod(0o600)
-    done = subprocess.run(
-        [
-            "sh",
-            "-c",
-            'ulimit -S -n 64; exec "$0" "$@"',
-            str(EVALWARD),
-            "audit",
-            "verify",
-            "--audit-key",
-            "audit.key",
-        ]
-        + [path.name for path in sorted(paths)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert done.stdout.startswith("whole: 402 records in 1 chain"), done.stdout + done.stderr
 
 
 def test_files_that_somebody_put_together_in_a_circle_are_still_read(tmp_path: Path, clock: Clock) -> None:
