@@ -79,7 +79,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether all conditions of issue 6 were met."""
+        """Whether all conditions were met."""
         in_time = self.accepted_p99_ms <= self.bound_ms and self.health["max_ms"] <= HEALTH_MS
         throughout = self.health["probes"] >= LEAST_PROBES_PER_S * self.seconds
         twice = self.offered_per_s >= LEAST_OFFERED * self.capacity_per_s

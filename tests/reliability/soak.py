@@ -79,7 +79,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether all conditions of issue 6 were met."""
+        """Whether all conditions were met."""
         answered = sum(self.answers.values()) == self.requests and not self.unexpected
         scanned = min(self.scanned_mb[name] for name in ("audit log", "metrics", "traces", "logs")) > 0
         return answered and scanned and self.growth_mb <= GROWTH_MB and not self.leaks

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
+from benign import payload
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from hostile_mix import benign
 from raw_http2 import PREFACE, asking, connected, frame
 from sidecar import sidecar
 
@@ -80,7 +80,7 @@ def test_half_sent_requests_stop_nothing(method: str, *, has_tokens: bool, tmp_p
         stub, health = GuardServiceStub(channel), health_pb2_grpc.HealthStub(channel)
         question = health_pb2.HealthCheckRequest()
         for number in range(3):
-            reply = answered(partial(stub.Validate, benign(number), timeout=60, metadata=metadata))
+            reply = answered(partial(stub.Validate, payload(number), timeout=60, metadata=metadata))
             assert reply.WhichOneof("outcome") == "allowed"
         said = answered(lambda: health.Check(question, timeout=60))
         assert said.status == health_pb2.HealthCheckResponse.SERVING

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Route
 
-
 URL: Final = "http://page.test/"
 PLAIN: Final = '<title>T</title><iframe srcdoc="<title>inner</title>"></iframe>'
 PATCHED: Final = f"{URL}patched"

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from evalward.client import GuardClient, Prepared
 
-
 pytestmark = pytest.mark.skipif(executable() is None, reason="chromium is not installed")
 
 LOOKS: Final = """(() => {
