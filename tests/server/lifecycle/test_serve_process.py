@@ -13,8 +13,6 @@ from typing import Any
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from evalward.client import GuardClient
 from evalward.v1 import evalward_pb2 as pb
@@ -23,7 +21,6 @@ EVALWARD = Path(sys.executable).with_name("evalward")
 MARKER = "marker_c41d9e07_4b2f_8861_aa05_77"
 BLOCKED = f"/* {MARKER} */ []['constr' + 'uctor']['constr' + 'uctor']('{MARKER}')()".encode()
 ALLOWED = f"/* {MARKER} */ document.title + '{MARKER}'".encode()
-
 Serve = Callable[..., Any]
 StubAt = Callable[[str], Any]
 Ask = Callable[..., pb.ValidateRequest]
@@ -215,65 +212,6 @@ def test_the_ready_line_is_all_that_goes_to_stdout(serve: Serve) -> None:
     assert stdout == ""
     assert process.ready["type"] == "ready"
     assert process.ready["schema"]["errorCodes"] == 1
-
-
-def test_health_answers_the_standard_protocol_and_the_command(serve: Serve, tmp_path: Path) -> None:
-    process = serve(*both(tmp_path))
-
-    for address in process.listen:
-        with grpc.insecure_channel(address) as channel:
-            stub = health_pb2_grpc.HealthStub(channel)
-            for service in ("", "evalward.v1.GuardService"):
-                status = stub.Check(health_pb2.HealthCheckRequest(service=service)).status
-                assert status == health_pb2.HealthCheckResponse.SERVING
-        assert subprocess.run([EVALWARD, "health", address], check=False).returncode == 0
-    process.terminate()
-    assert subprocess.run([EVALWARD, "health", process.listen[0]], check=False).returncode == 3
-
-
-def reflected(address: str, *metadata: tuple[str, str]) -> set[str]:
-    """Return the services that reflection lists."""
-    with grpc.insecure_channel(address) as channel:
-        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
-        (answer,) = stub.ServerReflectionInfo(
-            iter([reflection_pb2.ServerReflectionRequest(list_services="")]), metadata=metadata
-        )
-        return {service.name for service in answer.list_services_response.service}
-
-
-def test_reflection_is_off_by_default(serve: Serve) -> None:
-    process = serve("--listen", "127.0.0.1:0")
-
-    with pytest.raises(grpc.RpcError) as failure:
-        reflected(process.listen[0])
-
-    assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED
-    assert "weakened" not in process.log_lines()[0]
-
-
-def test_reflection_on_request_is_in_the_start_record(serve: Serve) -> None:
-    process = serve("--listen", "127.0.0.1:0", "--reflection")
-
-    assert "evalward.v1.GuardService" in reflected(process.listen[0])
-    assert process.log_lines()[0]["weakened"] == ["reflection"]
-
-
-def test_reflection_asks_for_the_token_and_health_does_not(serve: Serve, tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens"
-    tokens.touch(0o600)
-    tokens.write_text("a-token-of-the-test")
-    process = serve("--listen", "127.0.0.1:0", "--reflection", "--token-file", str(tokens))
-    address = process.listen[0]
-
-    for metadata in [(), (("authorization", "Bearer another-token"),)]:
-        with pytest.raises(grpc.RpcError) as failure:
-            reflected(address, *metadata)
-        assert failure.value.code() is grpc.StatusCode.UNAUTHENTICATED
-
-    assert "evalward.v1.GuardService" in reflected(address, ("authorization", "Bearer a-token-of-the-test"))
-    with grpc.insecure_channel(address) as channel:
-        said = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
-        assert said.status == health_pb2.HealthCheckResponse.SERVING
 
 
 def test_a_full_disk_stops_allows_and_keeps_blocks(
