@@ -20,8 +20,7 @@ const isWorker = () => {
   for (let q = getPrototypeOf(G); q !== null; q = getPrototypeOf(q)) if (q === aboveWorkers) return true;
   return false;
 };
-/** Whether the realm is a page's or a worker's. */
-export const hasInterfaces = readDocument !== undefined || isWorker();
+const hasInterfaces = readDocument !== undefined || isWorker();
 
 const prototypes = { __proto__: null };
 const members = { __proto__: null };
