@@ -226,6 +226,8 @@ def _behind_handles(machine: Machine, value: Value) -> Value:
     """Return the arguments with handles replaced by their objects."""
     held: Value = frozenset()
     for atom in value:
+        if type(atom) is Known and atom.path == "playwright.locator":
+            held |= of(known("Element"))
         if isinstance(atom, HeapObject) and known("playwright.handle") in atom.prototype:
             machine.observe(atom)
             held |= atom.elements
@@ -234,14 +236,15 @@ def _behind_handles(machine: Machine, value: Value) -> Value:
 
 def _property(machine: Machine, call: Call) -> Value:
     """``handle.getProperty(name)``: a handle of the property; of ``getProperties`` a map of such."""
-    held = _behind_handles(machine, call.this)
+    is_unknown = call.path.startswith("unknown.")
+    held = V_UNKNOWN if is_unknown else _behind_handles(machine, call.this)
     if not call.path.endswith("Properties"):
         held = machine.get_computed(held, call.arg(0), call.span)
     made = _handle(machine, call, held)
     if call.path.endswith(".get"):
         return made
     promise = machine.allocate("promise", call.span.start, "property")
-    machine.put_element(promise, made)
+    machine.put_element(promise, made | V_UNKNOWN if is_unknown else made)
     return of(promise)
 
 
@@ -325,4 +328,9 @@ TRANSFER: dict[str, Transfer] = {
     **{f"playwright.locator.{name}": _filter for name in ("filter", "map")},
     "playwright.electronApp.browserWindow": _browser_window,
     **{f"playwright.handle.{name}": _property for name in ("getProperty", "getProperties", "get")},
+    **{
+        f"{owner}.{name}": _property
+        for owner in ("playwright.locator", "unknown")
+        for name in ("getProperty", "getProperties")
+    },
 }

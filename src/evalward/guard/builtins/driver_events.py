@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_UNKNOWN, Value, of
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_UNDEFINED, V_UNKNOWN, Value, of
 from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.slots import EMITTED_ARGUMENTS, EVENT_LISTENERS
+from evalward.guard.domain.slots import CONSOLE_IS_HEARD, EMITTED_ARGUMENTS, EVENT_LISTENERS
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -20,9 +20,15 @@ def _emitted(machine: Machine) -> Value:
     return machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)
 
 
+def _hear(machine: Machine, call: Call) -> None:
+    if any(type(name) is not str or name == "console" for name in call.arg(0)):
+        machine.put(machine.patches, CONSOLE_IS_HEARD, V_UNDEFINED)
+
+
 def _listen(machine: Machine, call: Call) -> Value:
     """``page.on(name, listener)``: the listener gets what the driver tells, or what the payload emits."""
     listener = call.arg(1)
+    _hear(machine, call)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     machine.put(machine.patches, EVENT_LISTENERS, listener)
     emitted = _emitted(machine)
@@ -40,6 +46,7 @@ def _emit(machine: Machine, call: Call) -> Value:
 
 def _wait(machine: Machine, call: Call) -> Value:
     """``page.waitForEvent(name, predicate)``: a promise of what the event carries."""
+    _hear(machine, call)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     made = machine.allocate("promise", call.span.start, "event")
     machine.put_element(made, V_UNKNOWN | _emitted(machine))

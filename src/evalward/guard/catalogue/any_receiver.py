@@ -36,6 +36,9 @@ EVALUATING: Final = frozenset(
         "executeCdpCommand",
         "globalEval",
         "installExtension",
+        "loadExtension",
+        "registerPreloadScript",
+        "setPreloads",
         "installAddon",
         "registerCustomQueryHandler",
         "pinScript",
@@ -103,6 +106,10 @@ JUDGING: Final = {
     "fulfill": "playwright.route.fulfill",
     "respond": "playwright.route.fulfill",
     "send": "unknown.send",
+    "browserType": "playwright.browser.browserType",  # of what an event carries
+    "loadURL": "electron.webContents.prototype.loadURL",
+    "getProperty": "unknown.getProperty",
+    "getProperties": "unknown.getProperties",
     **dict.fromkeys(_CHOOSING_METHODS, "playwright.page.setInputFiles"),
     **dict.fromkeys(_LOCATING_METHODS, "selenium.driver.findElement"),
 }

@@ -40,5 +40,5 @@ CONSTRUCT = Construct(
             target=Target.MAIN,
         ),
     ),
-    wakes="addStyleTag exposeBinding exposeFunction ffmpegPath loadURL",
+    wakes="addStyleTag exposeBinding exposeFunction ffmpegPath",
 )

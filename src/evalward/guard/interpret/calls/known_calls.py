@@ -9,7 +9,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, V_UNKNOWN, Known, Value, host, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
+from evalward.guard.domain.slots import CONSOLE_IS_HEARD, SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 
@@ -171,6 +171,10 @@ class KnownCalls:
             self._held.hold((*call.args, call.rest))  # a page's URL, what is typed there
         elif path.startswith("console."):
             self._held.tell((*call.args, call.rest))
+            if CONSOLE_IS_HEARD in self._store.patches.properties:
+                for value in (*call.args, call.rest):
+                    self._judgement.leak(value, Flow.ARGUMENT, call.span)
+            self._store.patches.readers[self._dataflow.reader] = None
         elif path in _NAMING:
             self._held.hold((call.arg(path.endswith("NS")), call.rest))  # `localName` gives it back
 

@@ -90,11 +90,7 @@ class KnownWrites:
         elif name.startswith("on"):
             self._judgement.use(value, Flow.CALLBACK, span)
             self._sinks.call_handler(value, span.start, this)
-        elif (
-            self._catalogue.is_standard(atom.path, name)
-            or atom.path != "globalThis"
-            or (member is not None and not member.result.startswith("@"))
-        ):
+        elif self._catalogue.is_standard(atom.path, name) or atom.path != "globalThis" or member is not None:
             self._store.put(self._patches, f"{atom.path}.{name}", value)  # later reads of the payload find it
             if member is None:
                 self._store.define_on_hosts(atom, name, value, BOTTOM)

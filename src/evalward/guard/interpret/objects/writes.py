@@ -93,12 +93,14 @@ def _runs(value: Value) -> bool:
     )
 
 
-def _is_kept(parent: Atom) -> bool:
-    """Whether the host made the objects that inherit directly from ``parent``, and keeps them."""
-    if type(parent) is not Known:
-        return False
-    made = parent.path.removesuffix(".prototype")
-    return made != parent.path and made not in OF_LANGUAGE
+def _is_kept(target: HeapObject) -> bool:
+    """Whether the host made an object, and keeps it: an instance of one of its classes, or a live collection."""
+    if target.kind == "array":
+        return target.extensible
+    parents = (parent.path for parent in target.prototype if type(parent) is Known)
+    return any(
+        path.endswith(".prototype") and path.removesuffix(".prototype") not in OF_LANGUAGE for path in parents
+    )
 
 
 class Writes:
@@ -212,7 +214,7 @@ class Writes:
             target.owners and not self._strict
         ):  # a prototype's methods escape as such
             self._judgement.leak(value, Flow.RETURN, span)
-        elif not name.startswith(PRIVATE_PREFIX) and any(_is_kept(parent) for parent in target.prototype):
+        elif not name.startswith(PRIVATE_PREFIX) and _is_kept(target):
             self._judgement.leak(value, Flow.PROPERTY, span)  # an event's `target` is the same object
         if target.kind == "proxy":
             self._set_through_proxy(target, of(name), value, span)
