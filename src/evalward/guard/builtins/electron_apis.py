@@ -63,6 +63,7 @@ _MADE = {
 }
 
 
+_SESSION_MADE: Final = "session-created"
 # What a handler of these returns goes to the page that asks, as the `returnValue` of an event does.
 _ANSWERING: Final = (".handle", ".handleOnce")
 # Events of Node's emitters, whose listeners are given another listener.
@@ -78,6 +79,8 @@ def _listen(machine: Machine, call: Call) -> Value:
         made = _MADE.get(name) if type(name) is str else None
         if made is not None:
             given[1:] = [machine.instance(made, call.span.start)]
+        if name == _SESSION_MADE or type(name) is not str:
+            given[0] |= of(known("electron.session.defaultSession"))  # the one event without an object of its own
     machine.put(machine.patches, EVENT_LISTENERS, listener)
     machine.observe(machine.patches)
     emitted = machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)
