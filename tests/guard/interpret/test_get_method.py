@@ -29,3 +29,14 @@ def test_a_method_is_what_the_object_and_its_prototypes_hold_and_what_getters_gi
 
     assert MethodLookup(dataflow, FakeMachine()).get_method(target, "next") == of("own") | GIVEN
     assert all(dataflow.reader in each.readers for each in (target, parent))
+
+
+def test_objects_that_are_prototypes_of_each_other_are_walked_through_once() -> None:
+    empty = lower(b"", [], expression=False, module=False, script=True)
+    dataflow = Dataflow(empty, budget=100)
+    objects = [HeapObject("object", 0) for _ in range(40)]
+    for each in objects:
+        each.prototype = of(*objects)
+
+    assert MethodLookup(dataflow, FakeMachine()).get_method(objects[0], "next") == BOTTOM
+    assert dataflow.steps <= len(objects)

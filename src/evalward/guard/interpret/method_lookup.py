@@ -30,13 +30,10 @@ class MethodLookup:
         """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
         self._dataflow.steps += 1
         result: Value = BOTTOM
-        seen: set[Atom] = set()
+        seen: set[Atom] = {target}
         pending = [target]
         while pending:
             current = pending.pop()
-            seen.add(current)
-            if len(seen) > _USUAL_CHAIN:
-                self._dataflow.spend()
             current.readers[self._dataflow.reader] = None
             result = join(result, current.properties.get(name, BOTTOM))
             if name in current.getters:
@@ -48,7 +45,10 @@ class MethodLookup:
                 result = join(result, current.elements)
             if UNKNOWN in current.prototype:
                 result = join(result, V_UNKNOWN)
-            pending.extend(atom for atom in objects_of(current.prototype) if atom not in seen)
+            parents = objects_of(current.prototype) - seen
+            seen |= parents  # at once: objects that are prototypes of each other are walked through once
+            pending.extend(parents)
+        self._dataflow.spend(len(seen) >> 2)
         return result
 
     def defined_of(self, target: HeapObject, names: frozenset[str]) -> frozenset[str]:
@@ -65,6 +65,8 @@ class MethodLookup:
             parents = objects_of(current.prototype) - seen
             seen |= parents
             pending.extend(parents)
+            if len(seen) > _USUAL_CHAIN:
+                self._dataflow.spend()
         return names.intersection(found)
 
     def inherits_only_from(self, target: HeapObject, builtin: str, without: str = "") -> bool:

@@ -265,22 +265,27 @@ class Calls:
             return BOTTOM
         if target.unit is None:
             target.readers[dataflow.reader] = None
-            functional = any(type(a) is not Known or a.path == _FUNCTION for a in self._above(target))
-            return self.call_unknown(UNKNOWN, args, rest, span) if functional else BOTTOM
+            return self.call_unknown(UNKNOWN, args, rest, span) if self._is_functional(target) else BOTTOM
         return self._ordinary_calls.ordinary_call(target, this, args, rest)
 
-    def _above(self, target: HeapObject) -> Value:
-        """Return where the prototype chains of an object leave the payload's objects."""
+    def _is_functional(self, target: HeapObject) -> bool:
+        """Whether an object may inherit from a function: where its prototype chains leave the payload's objects."""
         seen, pending = {target}, [target]
-        above: Value = BOTTOM
         while pending:
             current = pending.pop()
             current.readers[self._dataflow.reader] = None
-            above |= current.prototype - objects_of(current.prototype) - of(NULL)
-            fresh = objects_of(current.prototype) - seen
+            above = current.prototype
+            parents = objects_of(above)
+            if any(
+                (type(atom) is not Known or atom.path == _FUNCTION) and atom is not NULL
+                for atom in above - parents
+            ):
+                return True
+            fresh = parents - seen
             seen |= fresh
             pending.extend(fresh)
-        return above
+            self._dataflow.spend(len(fresh))
+        return False
 
     def call_proxy(
         self,

@@ -208,9 +208,13 @@ class Conditions:
             found = join(of(target), target.everything())
             for getter in list(target.getters.values()):
                 found = join(found, self._machine.call(getter, of(target), (), span))
+            called = set[Value]()
             for name in _PROTOCOLS:
                 method = self._method_lookup.get_method(target, name)
-                if method:
+                if (
+                    method and method not in called
+                ):  # an object with unknown members gives the same ones for each
+                    called.add(method)
                     made = self._machine.call(method, of(target), (V_UNKNOWN,), span, V_UNKNOWN)
                     found = join(found, made)
             result = join(result, found)

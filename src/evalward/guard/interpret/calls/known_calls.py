@@ -89,7 +89,8 @@ _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 _JUDGED = _KEY_CHECKS | _READING | _CHANGES_THIS | _CHANGES_FIRST | {"Reflect.deleteProperty"}
 
 _OBJECTS = frozenset({"unknown", "plain", ""})  # results that may hold what a trap gives
-_ASKED = frozenset({*_CONVERSIONS, *_CONVERTED})
+_ALL_CONVERSIONS = frozenset(_CONVERSIONS)
+_ASKED = _ALL_CONVERSIONS | frozenset(_CONVERTED)
 
 
 def _may_convert(given: HeapObject) -> bool:
@@ -137,8 +138,9 @@ class KnownCalls:
             for name in _CONVERTED:
                 asked.extend(objects_of(given.properties.get(name, BOTTOM)))
         for given in asked:
-            for name in _CONVERSIONS:
-                method = self._method_lookup.get_method(given, name)
+            defined = self._method_lookup.defined_of(given, _ALL_CONVERSIONS)
+            for name in _CONVERSIONS if defined else ():
+                method = self._method_lookup.get_method(given, name) if name in defined else BOTTOM
                 if method:
                     self._judgement.use(method, Flow.CALLBACK, span)
 
