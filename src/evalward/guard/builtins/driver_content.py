@@ -30,7 +30,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.script_urls import may_be_script_url
-from evalward.guard.interpret.unresolved_sinks import ADDRESS
+from evalward.guard.interpret.unresolved_sinks import ADDRESS, ANSWER, CONTENT
 from evalward.guard.markup import holds_active_document, is_active, is_script_url, names_script
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def _set_content(machine: Machine, call: Call) -> Value:
     text = _perhaps_given_back(machine, machine.to_string(call.arg(0), call.span))
     if _is_active(text) or (machine.strict and not is_resolved(text)):
         _report(machine, call, _ACTIVE_CONTENT)
+    elif not is_resolved(text):
+        machine.miss(CONTENT, call.span)
     return machine.materialize("promise:undefined", call.span.start)
 
 
@@ -165,6 +167,8 @@ def _judge_answer(machine: Machine, call: Call, answer: HeapObject) -> None:
         text = _perhaps_given_back(machine, text)
     if _is_active(text) or any(_may_run(atom) for atom in _constants(text)):
         _report(machine, call, _ACTIVE_CONTENT)
+    elif not is_resolved(text) and (TAINTED_STRING in text or not all(map(_JSON.match, types or [""]))):
+        machine.miss(ANSWER, call.span)
 
 
 def _judge_json(machine: Machine, call: Call, answer: HeapObject, types: list[str]) -> None:

@@ -21,7 +21,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import EMITTED_ARGUMENTS, EVENT_LISTENERS
+from evalward.guard.domain.slots import ANY_MENU_ITEM, EMITTED_ARGUMENTS, EVENT_LISTENERS
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -187,6 +187,18 @@ def _listeners(machine: Machine, call: Call) -> Value:
     return made
 
 
+def _item_by_id(machine: Machine, call: Call) -> Value:
+    """``menu.getMenuItemById(id)``: which item that is, no text says that the payload composes itself.
+
+    An id from the caller is the item that the caller means; ``strict`` judges it as any item.
+    """
+    found = machine.instance("electron.MenuItem.prototype", call.span.start)
+    name = machine.to_string(call.arg(0), call.span)
+    if name & SPELLS_ANY_NAME or (machine.strict and not all(type(atom) is str for atom in name)):
+        machine.put(machine.patches, ANY_MENU_ITEM, V_UNDEFINED)
+    return found
+
+
 def _click(machine: Machine, call: Call) -> Value:
     """``item.click()``: runs the item's role, if it has one."""
     machine.click(call.span)
@@ -203,6 +215,7 @@ def _restore(machine: Machine, call: Call) -> Value:
 
 TRANSFER: dict[str, Transfer] = {
     "electron.navigationHistory.restore": _restore,
+    "electron.Menu.prototype.getMenuItemById": _item_by_id,
     "electron.MenuItem.prototype.click": _click,
     "electron.BrowserWindow": _window,
     "electron.app.emit": _emit,

@@ -8,8 +8,6 @@ unknown part that may be a whole scheme (``host + ':' + port``) is judged as the
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import urllib.parse
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from evalward.guard.domain.atoms import (
     Value,
     of,
 )
-from evalward.guard.markup import is_script_url
+from evalward.guard.domain.encoded_markup import decodings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +36,8 @@ _CHARACTERS: Final[Value] = frozenset(f"{_SCHEME}:")
 # A URL parser drops white space and control characters before a scheme or inside of one.
 _DROPPED: Final = re.compile(r"[\x00-\x20]+")
 _BEGINS_LIKE_PART: Final = re.compile(r"[\x00-\x20]*(?:[javscript:%]|\Z)", re.IGNORECASE)
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}")
+_MIN_LETTERS: Final = 4
 _BASE64_START: Final = 64
 _END: Final = len(_SCHEME) + 1
 _ANY_PLACE: Final = frozenset(range(_END))
@@ -151,10 +150,14 @@ def _part(text: str) -> _Part | None:
 
 
 def _is_encoded(text: str) -> bool:
-    """Whether a text is a script's URL in base64: the payload decodes it together with the unknown part."""
-    if _BASE64.match(text) is None:
-        return False
-    try:
-        return is_script_url(base64.b64decode(text[:_BASE64_START] + "==").decode("latin-1"))
-    except binascii.Error:
-        return False
+    """Whether a text is a part of a script's URL in base64: the payload decodes it together with the unknown part."""
+    return _BASE64.match(text) is not None and any(map(_is_part, decodings(text[:_BASE64_START])))
+
+
+def _is_part(decoded: str) -> bool:
+    """Whether decoded text is a script's URL, the end of its scheme and more, or nothing but letters of it."""
+    plain = _DROPPED.sub("", decoded).lower()
+    letters, colon, _ = plain.partition(":")
+    if colon:
+        return bool(letters) and _SCHEME.endswith(letters)
+    return len(plain) >= _MIN_LETTERS and plain in _SCHEME

@@ -20,6 +20,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
+from evalward.guard.domain.encoded_markup import begins_address, hides_markup
 from evalward.guard.domain.script_urls import marks_of_characters, scheme_marks
 from evalward.guard.markup import begins_script_scheme, ends_in_handler, is_active
 
@@ -74,9 +75,12 @@ def _begins_script(head: Value) -> bool:
 def _is_active_together(pieces: Sequence[Value]) -> bool:
     """Whether constant pieces are active markup, each or concatenated: unknown text between them may be empty."""
     glued = ""
+    decoded = not all(type(atom) is str and begins_address(atom) for atom in pieces[0])
     for piece in pieces:
         constants = [atom for atom in piece if type(atom) is str]
         if any(is_active(text, cut_off=True) or ends_in_handler(text) for text in constants):
+            return True
+        if decoded and any(map(hides_markup, constants)):
             return True
         if len(constants) == 1 == len(piece):
             if len(glued) > _MAX_GLUED:  # a tag that is cut off is not as long

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import electron_lifecycle, prototype_tampering
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.slots import ANY_MENU_ITEM
 from evalward.guard.interpret.chosen_items import chosen_blindly
 from evalward.guard.interpret.composition import Composition
 from evalward.guard.interpret.key_checks import KeyChecks
@@ -78,8 +79,9 @@ class Interpreter:
             machine.dataflow.spend()
             machine.execution.drain()
         self._call_implicitly()
+        unresolved = ANY_MENU_ITEM in machine.store.patches.properties
         for span in findings.clicked:
-            if self._says("quit") or chosen_blindly(machine.dataflow.units, span):
+            if unresolved or self._says("quit") or chosen_blindly(machine.dataflow.units, span):
                 findings.report(
                     electron_lifecycle.LABEL,
                     Rank.USED,

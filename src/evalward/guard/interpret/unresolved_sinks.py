@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.constructs import nested_evaluation, string_timer
 from evalward.guard.constructs.dom_script_injection import LABEL as INJECTION
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.encoded_markup import holds_handler, is_cut_markup
 from evalward.guard.interpret.script_texts import any_script, may_act
-from evalward.guard.markup import is_active, is_part_of_script_url, is_running_name, is_script_url
+from evalward.guard.markup import is_part_of_script_url, is_running_name, is_script_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,13 @@ MARKUP: Final = "markup"
 """The kind of the sinks that read markup."""
 ADDRESS: Final = "address"
 """The kind of the functions by which a driver's page is led to a URL."""
+ANSWER: Final = "answer"
+"""The kind of the answers to a page's requests: the page runs them as markup or as a script."""
+CONTENT: Final = "content"
+"""The kind of the functions by which a driver gives a page its markup."""
 _WORDS: Final = {
+    CONTENT: "markup",
+    ANSWER: "answer",
     URL: "URL",
     ADDRESS: "URL",
     ELEMENT: "name of an element",
@@ -43,7 +50,10 @@ _WORDS: Final = {
     TIMER: "text that may run",
     MARKUP: "markup",
 }
-_LABELS: Final = {ADDRESS: nested_evaluation.LABEL, TIMER: string_timer.LABEL}  # of the others: markup's
+_LABELS: Final = {
+    **dict.fromkeys((ANSWER, CONTENT, ADDRESS), nested_evaluation.LABEL),
+    TIMER: string_timer.LABEL,
+}  # of the others: markup's
 _SCRIPT: Final = re.compile(r"\bscript\b", re.IGNORECASE)
 _IDLE: Final = re.compile(
     r"[^:]*:\s*(?:;|//|void\b.*)?\s*\Z", re.DOTALL
@@ -65,10 +75,14 @@ def report_unresolved(
     texts = {atom for value in values for atom in value if type(atom) is str}
     texts.update(name for target in objects for name in target.properties)
     texts.update(part for unit in units for code in unit.code for part in code if type(part) is str)
+    marked = any(map(is_cut_markup, texts))
+    shown = marked or any(map(holds_handler, texts))
     telling = {
         CODE: any_script(texts, defining=False),
         TIMER: any(map(may_act, texts)),
-        MARKUP: any(is_active(text, cut_off=True) for text in texts),
+        MARKUP: marked,
+        CONTENT: shown,
+        ANSWER: shown or any_script(texts, defining=False),
         ADDRESS: any(map(is_part_of_script_url, texts)),
         URL: any(
             (is_script_url(text) and not _IDLE.match(text)) or is_part_of_script_url(text) for text in texts
