@@ -80,7 +80,9 @@ def _listen(machine: Machine, call: Call) -> Value:
         if made is not None:
             given[1:] = [machine.instance(made, call.span.start)]
         if name == _SESSION_MADE or type(name) is not str:
-            given[0] |= of(known("electron.session.defaultSession"))  # the one event without an object of its own
+            given[0] |= of(
+                known("electron.session.defaultSession")
+            )  # the one event without an object of its own
     machine.put(machine.patches, EVENT_LISTENERS, listener)
     machine.observe(machine.patches)
     emitted = machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)

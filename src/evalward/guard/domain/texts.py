@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
+    BOTTOM,
     COMPOSED_CHARACTER,
     COMPOSED_STRING,
     DECODED_STRING,
@@ -33,17 +34,33 @@ _BEGUN = frozenset({PREFIXED_STRING, HARMLESS_STRING})
 _FOREIGN = V_ANY_STRING | {COMPOSED_STRING}
 _PLAIN = _SPELT | {HARMLESS_STRING, *V_ANY_STRING}
 _MAX_GLUED = 4_096
+_PICKED = 2
 
 
 def unresolved_text(pieces: Sequence[Value]) -> Value:
     """Return the concatenation of values that are not all known."""
-    return _put_together(pieces) | scheme_marks(pieces)
+    return _put_together(pieces) | scheme_marks(pieces) | _marks_of_picked(pieces)
+
+
+def _marks_of_picked(pieces: Sequence[Value]) -> Value:
+    """Return the marks of a scheme for a text that begins with characters which the payload picks out of others.
+
+    Text of the page has every letter: a text of its letters spells what the payload likes. A text that is
+    taken whole, or in parts of more than one character, does not.
+    """
+    begun = [piece - _EMPTY for piece in pieces if piece != _EMPTY][:2]
+    picked = len(begun) == _PICKED and all(TAINTED_CHARACTER in piece for piece in begun)
+    return SCHEME_MARKS if picked else BOTTOM
 
 
 def _put_together(pieces: Sequence[Value]) -> Value:
     if any(ACTIVE_MARKUP in piece for piece in pieces) or _is_active_together(pieces):
         return of(ACTIVE_MARKUP)
     if any(TAINTED_STRING in piece or TAINTED_CHARACTER in piece for piece in pieces):
+        if sum(piece != _EMPTY for piece in pieces) == 1 and all(
+            TAINTED_STRING not in piece for piece in pieces
+        ):
+            return of(TAINTED_CHARACTER)
         return of(TAINTED_STRING, DECODED_STRING) if _begins_script(pieces[0]) else of(TAINTED_STRING)
     pieces = [piece for piece in pieces if piece != _EMPTY]
     if not pieces:
