@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence  # noqa: TC003 - a compiled class reads its annotations
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import V_UNDEFINED, Value
+from evalward.guard.domain.span import Span  # noqa: TC001 - the same
 from evalward.guard.domain.values import join
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evalward.guard.domain.span import Span
 
 
 @dataclass(slots=True)

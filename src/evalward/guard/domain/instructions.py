@@ -8,18 +8,14 @@ immutable; the state of a run is in ``domain.heap.Activation``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - a compiled class reads its annotations
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from evalward.guard.domain.scope import UnitIndex
+from evalward.guard.domain.atoms import Value  # noqa: TC001 - the same
+from evalward.guard.domain.scope import Reference, UnitIndex
 from evalward.guard.domain.span import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from evalward.guard.domain.atoms import Value
-    from evalward.guard.domain.scope import Reference
 
 
 class Op(IntEnum):
