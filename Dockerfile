@@ -9,7 +9,7 @@ COPY requirements.lock requirements-build.lock ./
 RUN /opt/build/bin/python -m pip install --no-cache-dir --require-hashes -r requirements-build.lock \
     && /opt/build/bin/python -m pip --python /opt/evalward/bin/python \
         install --no-cache-dir --no-compile --require-hashes -r requirements.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 COPY proto proto
 RUN /opt/build/bin/python -m hatchling build -t wheel -d dist \
