@@ -16,7 +16,6 @@ export const KINDS = {
     said: 'writes',
     names: {
       ws: 'an object that is written', sw: 'a write through super', del: 'a deletion', fg: 'an object that gets fields', gs: 'a write of a global', gd: 'a deletion of a global', hd: 'declarations of globals',
-      rt: 'what a constructor returns',
     },
   },
   calls: {

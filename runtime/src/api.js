@@ -5,7 +5,7 @@ export { r } from './reads.js';
 export { ws, del, sw, assertDefinable as fg } from './writes.js';
 export { k, kw, toKey as key } from './keys.js';
 export { gs, gd, d, hd, t } from './global.js';
-export { f, p, tx, rx, cl, ob, va, ga, rt, pr, pm } from './functions.js';
+export { f, p, tx, rx, cl, ob, va, ga, pr, pm } from './functions.js';
 export { it, sp, os, need, om, us, ye } from './patterns.js';
 export { io } from './instance.js';
 export { ca, fi, end } from './ends.js';

@@ -6,7 +6,6 @@ import {
 import { deny } from './denial.js';
 import { isOwn, mark, placeOf } from './own.js';
 import { a, isOpaque, v } from './membrane.js';
-import { writable } from './protection.js';
 
 // A place is a start in the high bits and an end in the low ones: one number is cheaper to keep than two.
 const SHIFT = 0x4000000;
@@ -167,11 +166,6 @@ export function pm(method, name) {
     nameIt(method, name);
   }
   return method;
-}
-
-/** What a constructor returns: natives write to it where it is a species or a custom constructor. */
-export function rt(value, newTarget) {
-  return newTarget !== undefined && isObject(value) ? writable(value) : value;
 }
 
 /** The prototype that a literal gives its object. */

@@ -9,6 +9,17 @@ const protectedObjects = weakSet();
 /** The payload must not write to `object`. */
 export const protect = (object) => { protectedObjects.add(object); };
 
+const extensibles = weakSet();
+
+/** The payload must not write to `namespace`, but may add a property whose name means nothing (`onExpando` of writes.js). */
+export const extensible = (namespace) => {
+  protect(namespace);
+  extensibles.add(namespace);
+};
+
+/** Whether `o` may get properties whose names mean nothing. */
+export const isExtensible = (o) => extensibles.has(o);
+
 /**
  * Whether the payload must not write to `o`: what was protected, a foreign function, and what is the `prototype` of a
  * foreign constructor.

@@ -8,7 +8,7 @@ import { dead, checkAlive, deny } from './denial.js';
 import { isOwn } from './own.js';
 import { callForeign, isOpaque, recordOf, v } from './membrane.js';
 import { noteAccessor } from './functions.js';
-import { assertOpen, isListedProtected, isProtected, protect, writable } from './protection.js';
+import { assertOpen, isExtensible, isListedProtected, isProtected, protect, writable } from './protection.js';
 import { onInheritedSet } from './wrappers.js';
 import { toKey } from './keys.js';
 
@@ -49,6 +49,7 @@ function target(o, p) {
   if (isOpaque(o)) return o;
   // What has no property `constructor` of its own is no prototype of the host's, and what inherits from one is the host's.
   if (p !== lastHostPrototype || dead || hasOwn(o, 'constructor') || isListedProtected(o)) {
+    if (isExtensible(o)) return newProxy({ __proto__: null, o }, writer);
     writable(o);
     if (p === null || isFree(p)) return o;
     if (exotic !== undefined && exotic.isDirect(p)) {
@@ -159,7 +160,7 @@ export function set(o, key, value, self) {
     return true;
   }
   if (!isObject(self)) return false;
-  assertOpen(self);
+  if (self !== o || !isExtensible(o) || !isExpando(o, key)) assertOpen(self);
   // Without a setter in the way the engine's own [[Set]] may run: named and indexed setters of the DOM are in it.
   return self === o ? reflectSet(o, key, value, o) : setOwn(self, key, value);
 }
@@ -172,6 +173,13 @@ export function setOwn(self, key, value) {
   }
   return hasOwn(present, 'value') && present.writable && define(self, key, { __proto__: null, value });
 }
+
+let isNew;
+/** Which names mean nothing to the language, the host and the run-time of another program; intrinsics/install.js provides it. */
+export const onExpando = (judge) => { isNew = judge; };
+
+/** Whether the payload may add `key` to the object or function `o`, which is not its own: nobody looks for such a property. */
+export const isExpando = (o, key) => !dead && typeof key === 'string' && !has(o, key) && isNew(key);
 
 onInheritedSet(set);
 

@@ -2,7 +2,7 @@
 // `page.click === page.click`; whichever object it is called on, it is called on what stands behind that object.
 import {
   apply, create, createDataProperty, defineProperty, freeze, functionToString, get, getPrototypeOf, hasOwn, isObject, ownDescriptor,
-  symbols, weakMap,
+  stringIndexOf, symbols, weakMap,
 } from '../natives.js';
 import { a, deny, keep, v } from '../membrane.js';
 import { listArguments } from './arguments.js';
@@ -70,11 +70,14 @@ export function methodOf(raw, key, table, element) {
   }));
 }
 
-/** Deny a method of an object whose member `condition` (`member=value`) says that it does more than others. */
+/** Deny a method of an object whose member `condition` (`member=value`, or `member=start*`) says that it does more than others. */
 function judgeReceiver(real, condition, table) {
-  const found = match(/^(\w+)=(\w+)$/, condition);
-  const held = get(real, found[1]);
-  if (typeof held === 'string' && lowerCase(held) === found[2]) deny(table.family === 'electron' ? 'electron-lifecycle' : table.family);
+  const found = match(/^(\w+)=([\w:]+)(\*?)$/, condition);
+  let held = get(real, found[1]);
+  if (typeof held === 'function') held = apply(held, real, []);
+  if (typeof held !== 'string') return;
+  const at = apply(stringIndexOf, lowerCase(held), [found[2]]);
+  if (at === 0 && (found[3] !== '' || held.length === found[2].length)) deny(table.family === 'electron' ? 'electron-lifecycle' : table.family);
 }
 
 /** A function of the run-time that anybody may call: what it is given and gives is safe, and it cannot be changed. */
@@ -87,13 +90,24 @@ function callable(name, call) {
   return keep(freeze(method));
 }
 
+// What lists say about a method of an object.
+const RULES = ['methods', 'denied', 'texts', 'functions', 'urls', 'markup', 'bodies', 'requests', 'locators', 'sites', 'states', 'files', 'keys', 'styles',
+  'fields', 'callbacks', 'unless'];
+
+/** Whether the method `key` of both objects is one that gives the same, by the same rules and in the same realm: one function may be shared. */
+function isAlike(one, other, key) {
+  if (one.route !== other.route) return false;
+  for (let i = 0; i < RULES.length; i++) if (one[RULES[i]][key] !== other[RULES[i]][key]) return false;
+  return true;
+}
+
 /** The host's object behind `self`: a facade, or an object that inherits from one. */
 function receiver(self, key, table) {
   if (self === undefined || self === null) return undefined;
   for (let x = self, depth = 0; isObject(x) && depth < MAX_DEPTH; x = getPrototypeOf(x), depth++) {
     const facts = behind(x);
     if (facts === undefined) continue;
-    if (facts.table !== table && (facts.table.methods[key] === undefined) !== (table.methods[key] === undefined)) break;
+    if (facts.table !== table && !isAlike(facts.table, table, key)) break;
     return facts.real;
   }
   return deny(table.family, 'a host\'s method on another object');

@@ -2,11 +2,11 @@
 
 import { ArrayPrototype, G, getPrototypeOf, isObject, symbols } from '../natives.js';
 import { listed, onMeeting } from '../membrane.js';
-import { protect } from '../protection.js';
-import { withoutSetters } from '../writes.js';
+import { extensible, protect } from '../protection.js';
+import { onExpando, withoutSetters } from '../writes.js';
 import { onName } from '../forging.js';
 import { CODEGEN } from './codegen.js';
-import { recognise } from './recognise.js';
+import { isAudited, recognise } from './recognise.js';
 import { eachHidden, isIntrinsicName, valueOf } from './roots.js';
 import { behave } from './table.js';
 
@@ -22,7 +22,7 @@ export const installIntrinsics = () => {
   }
   for (let i = 0; i < NAMESPACES.length; i++) {
     const namespace = valueOf(G, NAMESPACES[i]);
-    if (isObject(namespace)) protect(namespace);
+    if (isObject(namespace)) extensible(namespace);
   }
   for (let i = 0; i < DATA.length; i++) {
     const constructor = valueOf(G, DATA[i]);
@@ -37,5 +37,6 @@ export const installIntrinsics = () => {
   const { unscopables } = symbols;
   protect(valueOf(ArrayPrototype, unscopables));
   onName(isIntrinsicName);
+  onExpando((key) => !isAudited(key));
   onMeeting(recognise);
 };

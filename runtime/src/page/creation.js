@@ -88,7 +88,9 @@ const blob = {
     const parts = joined(at(args, 0));
     const type = isObject(at(args, 1)) && !isOpaque(args[1]) ? ownDescriptor(args[1], 'type')?.value : undefined;
     if (parts === undefined || typeof type !== 'string' || !isHtml(type) && type !== SVG) return construct(real, args, newTarget);
-    const made = construct(real, [parts.list, { type }], newTarget);
+    // Bytes that are no ASCII are other letters in another encoding, which a document may name: that of the type comes first.
+    const said = isHtml(type) && apply(regexpExec, NO_ASCII, [parts.text]) !== null ? 'text/html;charset=utf-8' : type;
+    const made = construct(real, [parts.list, { type: said }], newTarget);
     markupOf.set(made, parts.text);
     return made;
   },
@@ -138,7 +140,13 @@ const judgePicture = (text) => {
 const SVG = 'image/svg+xml';
 const DECLARES = /<[?!]|[\0\x0e\x0f\x1b\ufeff]/;
 
-onFrameDocument(judgePage);
+/** The document of a frame's `srcdoc`: it has no quirks without saying so (HTML §13.2.6.4.1), which not every engine follows. */
+onFrameDocument((text) => {
+  judgePage(text);
+  judgePage('<!doctype html>' + text);
+});
+
+const NO_ASCII = /[^\0-\x7f]/;
 
 // A byte order mark is no text to a browser, and text to a parser of strings.
 const READ_ELSEHOW = /<no|[\0\x0e\x0f\x1b\ufeff]|shadowrootmode/i;

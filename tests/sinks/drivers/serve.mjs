@@ -67,6 +67,10 @@ class JSHandle {
 
 class ElectronApplication extends JSHandle {
   async browserWindow() { return new JSHandle(this._realm, this._value.BrowserWindow.getAllWindows()[0]); }
+  async firstWindow() {
+    const context = vm.createContext({ document: { title: 'window' } });
+    return new JSHandle((text) => vm.runInContext(`(${text})`, context), 'window');
+  }
 }
 
 function application() {

@@ -64,9 +64,7 @@ def registered(printer: Printer, functions: Sequence[FunctionDeclaration]) -> li
 def code(printer: Printer, node: Function) -> tuple[str, str]:
     """Return the text of a function's parameters and of its body."""
     saved, iterators = printer.frame, printer.iterators
-    plain = not node.asynchronous and not node.generator
-    constructs = plain and node.kind in {"function", "constructor"}
-    frame = printer.frame = Frame(constructs=constructs)
+    frame = printer.frame = Frame()
     printer.iterators = []
     arguments = None if node.kind == "arrow" or node.scope is None else node.scope.arguments
     if node.simple:

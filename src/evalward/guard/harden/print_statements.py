@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.harden.function_tree import Block, Class, Function, FunctionDeclaration
+from evalward.guard.harden.function_tree import Block, FunctionDeclaration
 from evalward.guard.harden.literal_text import string_text
 from evalward.guard.harden.print_functions import block_body, declaration, registered
 from evalward.guard.harden.print_patterns import Steps
@@ -28,28 +28,10 @@ from evalward.guard.harden.statement_tree import (
     Try,
     While,
 )
-from evalward.guard.harden.tree import (
-    Array,
-    Binary,
-    Expression,
-    Literal,
-    Name,
-    Object,
-    Paren,
-    Regex,
-    Statement,
-    Template,
-    Text,
-    Unary,
-    Update,
-)
+from evalward.guard.harden.tree import Name, Statement
 
 if TYPE_CHECKING:
     from evalward.guard.harden.printer import Printer, StatementPrinter
-
-# A constructor may give these back: they are primitives or the payload's own.
-_HARMLESS: Final = frozenset({Literal, Text, Template, Unary, Update, Array, Object, Function, Class, Regex})
-_LOGICAL: Final = frozenset({"&&", "||", "??"})
 
 
 def _expression(printer: Printer, node: ExpressionStatement) -> str:
@@ -100,21 +82,10 @@ def _class(printer: Printer, node: ClassDeclaration) -> str:
     return f"{mark(node.line)}let {node.binding.printed}={printer.expression(node.value)};"
 
 
-def _returns_harmless(node: Expression) -> bool:
-    while type(node) is Paren:
-        node = node.inner
-    if type(node) is Binary:
-        return node.rest[-1][0] not in _LOGICAL
-    return type(node) in _HARMLESS
-
-
 def _return(printer: Printer, node: Return) -> str:
     if node.value is None:
         return f"{mark(node.line)}return;"
-    text = printer.expression(node.value)
-    if printer.frame.constructs and not _returns_harmless(node.value):
-        text = f"{printer.run('rt')}({text},new.target)"
-    return f"{mark(node.line)}return {text};"
+    return f"{mark(node.line)}return {printer.expression(node.value)};"
 
 
 def block(printer: Printer, node: Block) -> str:

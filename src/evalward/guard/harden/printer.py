@@ -33,11 +33,10 @@ _MARK = re.compile("\x01([0-9]+);")
 class Frame:
     """The function that is being printed.
 
-    ``temporaries`` are the names to declare in it. ``constructs`` says that it may be called with ``new``.
-    ``completion`` is the variable for a script's completion value. ``awaits`` and ``yields`` count what was printed.
+    ``temporaries`` are the names to declare in it. ``completion`` is the variable for a script's completion value.
+    ``awaits`` and ``yields`` count what was printed.
     """
 
-    constructs: bool = False
     completion: str | None = None
     temporaries: list[str] = field(default_factory=list)
     base: str | None = None
