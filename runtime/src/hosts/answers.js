@@ -4,7 +4,7 @@ import { apply, create, createDataProperty, get, isArray, isObject, ownKeys, str
 import { deny, v } from '../membrane.js';
 import { behind } from './behind.js';
 import { copyOfBytes, dataOfText, isJson, lowerCase, match, textOfData } from './captured.js';
-import { bytesAsText, judgeMarkup } from './markup.js';
+import { bytesAsText, judgeMarkup, judgeSheet } from './markup.js';
 import { isPlain } from './results.js';
 import { spread } from './tables.js';
 import { isInertType, isMarkupType } from './types.js';
@@ -20,8 +20,8 @@ const MOVING = spread(
   + 'x-sourcemap use-as-dictionary supports-loading-mode origin-trial x-content-type-options',
   true, create(null),
 );
-// What a page asks for and does not run.
-const DATA = spread('fetch xhr image media font stylesheet ping websocket eventsource texttrack', true, create(null));
+// What a page asks for and does not run. A style sheet makes a script editable, into which a driver types.
+const DATA = spread('fetch xhr image media font ping websocket eventsource texttrack', true, create(null));
 
 const refuse = () => deny('nested-evaluation', 'the answer to a request may be run by the page');
 
@@ -172,6 +172,7 @@ function essence(type) {
 
 /** Deny a body that runs something; without a type a browser may take it for markup. */
 function judgeContent(text, type, isUntyped) {
+  if (type === 'text/css') judgeSheet(text);
   if (!isUntyped && isInertType(type)) return;
   if (!isUntyped && !isMarkupType(type)) refuse();
   judgeMarkup(text);

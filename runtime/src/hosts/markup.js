@@ -135,9 +135,27 @@ function unescaped(text) {
   return out;
 }
 
-/** Deny a style sheet that makes elements editable, or takes rules from elsewhere: a driver could type into a script then. */
+/**
+ * The texts among options that a page shows. A style sheet that makes elements editable, or takes rules from elsewhere, is denied: a driver
+ * could type into a script then. The templates of a printed page are markup.
+ */
 export function judgeStyle(options) {
-  const content = isObject(options) ? get(options, 'content') : undefined;
+  if (!isObject(options)) return;
+  judgeSheet(get(options, 'content'));
+  judgeSheet(get(options, 'style'));
+  judgeTemplate(get(options, 'headerTemplate'));
+  judgeTemplate(get(options, 'footerTemplate'));
+}
+
+/** The markup above or below a printed page. */
+function judgeTemplate(markup) {
+  if (markup === undefined) return;
+  if (typeof markup !== 'string') deny('nested-evaluation', 'markup that is no text');
+  judgeMarkup(markup);
+}
+
+/** The text of a style sheet; undefined where there is none. @throws a denial */
+export function judgeSheet(content) {
   if (content === undefined) return;
   if (typeof content !== 'string') deny('nested-evaluation', 'a style sheet that is no text');
   if (match(EDITABLE, unescaped(lowerCase(content))) !== null) deny('nested-evaluation', 'a style sheet that makes elements editable');
