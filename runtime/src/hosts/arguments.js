@@ -12,7 +12,7 @@ import { judgeFiles, judgePath, judgeState } from './files.js';
 import { judgeMarkup, judgeStyle } from './markup.js';
 import { copied, given, isPlain } from './results.js';
 import { spread, tableOf, typesOfEvent, wordsOf } from './tables.js';
-import { judgedSite, judgeUrl } from './urls.js';
+import { judgeDebugger, judgedSite, judgeUrl } from './urls.js';
 
 const MAX_DEPTH = 50;
 
@@ -71,6 +71,7 @@ function judgedFields(options, names) {
 /** A URL to which others are relative: they say nothing of a scheme then. */
 function judgeBase(url) {
   if (typeof url !== 'string' || match(BASE, lowerCase(url)) === null) deny('nested-evaluation', 'the base of URLs is no site');
+  judgeDebugger(url);
 }
 
 const BASE = /^https?:\/\//;

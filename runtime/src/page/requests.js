@@ -1,10 +1,10 @@
 /** Members that ask for something, or keep what the page gets when it asks: where a request goes, and what a cache answers. */
-import { apply, construct, G, regexpExec } from '../natives.js';
+import { apply, construct, G } from '../natives.js';
 import { deny } from '../denial.js';
 import { unwrap } from '../membrane.js';
-import { readLocation, readPath, readProtocol, RealURL } from './captured.js';
+import { judgeSite, resolved } from './debugger.js';
 import { branded, constructorOf, getter, method } from './dom.js';
-import { at, includes, lower, string } from './text.js';
+import { at, string } from './text.js';
 import { essence, isPassive, isMedia } from './urls.js';
 
 const requestUrl = getter('Request', 'url');
@@ -15,33 +15,8 @@ const responseStatus = getter('Response', 'status');
 const statusText = getter('Response', 'statusText');
 const readHeader = method('Headers', 'get');
 const setHeader = method('Headers', 'set');
-const hostName = getter('URL', 'hostname');
 const makeResponse = constructorOf('Response');
 const makeHeaders = constructorOf('Headers');
-
-/** A URL relative to the page's, undefined for none. */
-const resolved = (text) => {
-  if (RealURL === undefined || readLocation === undefined || readPath === undefined || readProtocol === undefined) return undefined;
-  try {
-    return construct(RealURL, [text, `${apply(readLocation, G, [])}`]);
-  } catch {
-    return undefined; // the native throws its own error
-  }
-};
-
-// A debugger of Chromium or WebDriver, as in hosts/urls.js: a request to it is a program.
-const MARKS = ['json', 'devtools', 'session'];
-const LOCAL = /^(?:[\d.]+|\[.*\]|(?:.*\.)?localhost\.?)$/;
-const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?:\/.*)?)?|devtools\/.*|(?:wd\/hub\/+)?sessions?(?:\/.*)?)\/*$/;
-
-const judgeSite = (text) => {
-  const name = lower(text);
-  let isMarked = false;
-  for (let i = 0; i < MARKS.length; i++) isMarked ||= includes(name, MARKS[i]);
-  const url = isMarked ? resolved(text) : undefined;
-  if (url === undefined || apply(regexpExec, LOCAL, [hostName(url)]) === null) return;
-  if (apply(regexpExec, DEBUGGER, [lower(apply(readPath, url, []))]) !== null) deny('nested-evaluation', 'the debugger of a browser');
-};
 
 /** The request or the URL, converted once, as the native gets it. */
 const once = (x) => (branded(requestUrl, x) ? x : string(x));
@@ -55,10 +30,20 @@ export const judgedRequest = (x) => {
   return request;
 };
 
-/** `fetch(request)` and `xhr.open(method, url)`: the place of the URL. */
+/** `fetch(request)`, `navigator.sendBeacon(url)` and `xhr.open(method, url)`: the place of the URL. */
 const asking = (place) => (self, args, real) => {
   if (args.length > place) args[place] = judgedRequest(args[place]);
   return apply(real, unwrap(self) === G || self === undefined ? G : self, args);
+};
+
+/** `new WebSocket(url)` and `new EventSource(url)`. */
+const connecting = {
+  __proto__: null,
+  call: (self, args, real) => apply(real, self, args),
+  construct(args, newTarget, real) {
+    if (args.length > 0) judgeSite(args[0] = string(args[0]));
+    return construct(real, args, newTarget);
+  },
 };
 
 /** Whether a response is what the site answered to this request. */
@@ -94,5 +79,6 @@ const cached = (self, args, real) => {
 export const requests = {
   __proto__: null,
   asking: (member) => asking(member === 'open' ? 1 : 0),
+  connecting: () => connecting,
   cached: () => cached,
 };

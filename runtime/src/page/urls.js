@@ -2,6 +2,7 @@
 import { apply, construct, G, getPrototypeOf, regexpExec, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
 import { readLocation, readPath, readProtocol, RealURL } from './captured.js';
+import { judgeLinked } from './debugger.js';
 import { includes, lower } from './text.js';
 import { words } from './words.js';
 
@@ -102,9 +103,10 @@ const isAllowed = (text, use) => {
   return use === 'media' || isPassive(essenceOfData(apply(readPath, parse(text), [])));
 };
 
-/** Deny a URL that runs script where it is used as `use`: link, media or frame. */
+/** Deny a URL that runs script where it is used as `use`: link, media or frame; and that of a browser's debugger. */
 export const judgeUrl = (text, use) => {
   if (!isAllowed(text, use)) deny('dom-script-injection');
+  judgeLinked(text);
 };
 
 // The URL Standard (§4.4) drops controls and blanks before a scheme, and tabs and line breaks in it.

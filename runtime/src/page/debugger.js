@@ -1,0 +1,48 @@
+/** A debugger of Chromium or WebDriver, as in hosts/urls.js: a request to it is a program, whatever in the page sends it. */
+import { apply, construct, G, regexpExec } from '../natives.js';
+import { deny } from '../denial.js';
+import { readLocation, readPath, RealURL } from './captured.js';
+import { getter } from './dom.js';
+import { includes, lower } from './text.js';
+
+const hostName = getter('URL', 'hostname');
+const originOf = getter('URL', 'origin');
+
+/** A URL relative to the page's, undefined for none. */
+export const resolved = (text) => {
+  if (RealURL === undefined || readLocation === undefined || readPath === undefined) return undefined;
+  try {
+    return construct(RealURL, [text, `${apply(readLocation, G, [])}`]);
+  } catch {
+    return undefined; // the native throws its own error
+  }
+};
+
+const MARKS = ['json', 'devtools', 'session'];
+const LOCAL = /^(?:[\d.]+|\[.*\]|(?:.*\.)?localhost\.?)$/;
+const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?:\/.*)?)?|devtools\/.*|(?:wd\/hub\/+)?sessions?(?:\/.*)?)\/*$/;
+
+/** The URL, if a debugger may answer to it. */
+const debuggerAt = (text) => {
+  const name = lower(text);
+  let isMarked = false;
+  for (let i = 0; i < MARKS.length; i++) isMarked ||= includes(name, MARKS[i]);
+  const url = isMarked ? resolved(text) : undefined;
+  if (url === undefined || apply(regexpExec, LOCAL, [hostName(url)]) === null) return undefined;
+  return apply(regexpExec, DEBUGGER, [lower(apply(readPath, url, []))]) === null ? undefined : url;
+};
+
+const refuse = () => deny('nested-evaluation', 'the debugger of a browser');
+
+/** Deny the URL of a request to a debugger. */
+export const judgeSite = (text) => {
+  if (debuggerAt(text) !== undefined) refuse();
+};
+
+/** The same for what a page loads or links to: an application on this machine may have sessions, too, and link to its own. */
+export const judgeLinked = (text) => {
+  const url = debuggerAt(text);
+  if (url === undefined) return;
+  const home = resolved('');
+  if (home === undefined || originOf(home) !== originOf(url)) refuse();
+};
