@@ -75,9 +75,12 @@ const findMore = () => {
     const path = rare[next];
     const namespace = valueOf(G, path);
     add(namespace, path);
-    // Intl and Temporal hold constructors.
+    // Intl and Temporal hold constructors. What an earlier program has put there is enumerable.
     const keys = typeof namespace === 'object' ? ownKeys(namespace) : [];
-    for (let j = 0; j < keys.length; j++) if (typeof keys[j] === 'string') add(valueOf(namespace, keys[j]), path + '.' + keys[j]);
+    for (let j = 0; j < keys.length; j++) {
+      const property = typeof keys[j] === 'string' ? ownDescriptor(namespace, keys[j]) : undefined;
+      if (property !== undefined && !property.enumerable) add(property.value, path + '.' + keys[j]);
+    }
   }
   holders = found;
   next++;
