@@ -123,7 +123,8 @@ function methods(holder, members, statics) {
     if (property === undefined) continue;
     const kind = flags & 3;
     const method = kind === METHOD ? property.value : kind === GETTER ? property.get : kind === SETTER ? property.set : undefined;
-    if (typeof method === 'function' && !isOwn(method)) mark(method, members[i + 2] * SHIFT + members[i + 3]);
+    // A spread or a later property may have put a foreign function in the place of the method.
+    if (typeof method === 'function' && !isOwn(method) && !isOpaque(method)) mark(method, members[i + 2] * SHIFT + members[i + 3]);
   }
 }
 

@@ -1,5 +1,5 @@
 /** The page's rules, at the start of a payload: natives are captured by their modules, functions are met one by one. */
-import { G, get, has, hasOwn, isObject, ownDescriptor } from '../natives.js';
+import { G, get, has, hasOwn, isObject, ownDescriptor, ownKeys } from '../natives.js';
 import { addClassifier, denied, onMeeting } from '../membrane.js';
 import { onWindowRead } from '../reads.js';
 import { onExotic } from '../writes.js';
@@ -35,6 +35,12 @@ function denyNode() {
   for (const name in OF_NODE) {
     const value = has(G, name) ? get(G, name) : undefined;
     if (isObject(value)) denied(value, OF_NODE[name]);
+  }
+  // Applications keep `require` under a name of their own, so that libraries do not take the page for Node.
+  const keys = ownKeys(G);
+  for (let i = 0; i < keys.length; i++) {
+    const value = ownDescriptor(G, keys[i])?.value;
+    if (typeof value === 'function' && hasOwn(value, 'resolve') && hasOwn(value, 'cache')) denied(value, 'require()');
   }
 }
 
