@@ -2,7 +2,8 @@
 
 The time is from the finished record to the return of ``append``, on a real file; "inline" is what one ``write``
 of the same line costs without a chain or a thread, for comparison. With 64 waiting, the time is per record of
-all that were written: one ``fdatasync`` serves many.
+all that were written: one ``fdatasync`` serves many. The report's cost, which includes that of ``verify``, is per
+record, next to that of ``json.loads`` for the same lines.
 
     python benchmarks/audit.py              a table; the log is in the directory for temporary files
     python benchmarks/audit.py --dir DIR    on another file system
@@ -18,12 +19,19 @@ import sys
 import tempfile
 import threading
 import time
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
 from evalward.audit import AuditKey, AuditLog, AuditRecord, Durability, decision_record
+from evalward.audit.activity import Activity
+from evalward.audit.files import LogFile
+from evalward.audit.report.facts import facts_of
+from evalward.audit.report.page import page
+from evalward.audit.report.proof import proof_of
+from evalward.audit.verify import verify
 from evalward.cli.serve import SWITCH_SECONDS
 from evalward.errors import Provenance
 from evalward.guard.target import Profile, Shape, Target
@@ -52,7 +60,7 @@ def main() -> None:
     print(f"{'':34}{'p50 us':>10}{'p99 us':>10}")
     for row in result["rows"]:
         print(f"{row['name']:34}{row['p50_us']:>10.1f}{row['p99_us']:>10.1f}")
-    for row in result["waiting"]:
+    for row in result["each"]:
         print(f"{row['name']:34}{row['us_per_record']:>10.1f}  per record")
 
 
@@ -61,6 +69,7 @@ def measure(folder: Path, records: int) -> dict[str, Any]:
     names = (f"{number}.jsonl" for number in count())
     rows: dict[str, list[list[float]]] = {}
     waiting: dict[str, list[float]] = {}
+    reading: dict[str, list[float]] = {}
     for _ in range(ROUNDS):
         rows.setdefault("make a record", []).append(timed(lambda _: record(), records))
         rows.setdefault("inline write", []).append(inline(folder / next(names), records))
@@ -73,6 +82,14 @@ def measure(folder: Path, records: int) -> dict[str, Any]:
             name = f"append, {durability}, {WAITING} waiting"
             with AuditLog.open(folder / next(names), key=KEY, durability=durability, patience=60) as log:
                 waiting.setdefault(name, []).append(together(log, records // WAITING))
+    for _ in range(ROUNDS):
+        path = folder / next(names)
+        with AuditLog.open(path, key=KEY) as log:
+            for _ in range(records):
+                log.append(record())
+        parsing, reporting = report(path)
+        reading.setdefault("json.loads", []).append(parsing)
+        reading.setdefault("verify and report", []).append(reporting)
     return {
         "records": records,
         "cores": os.cpu_count(),
@@ -84,8 +101,9 @@ def measure(folder: Path, records: int) -> dict[str, Any]:
             }
             for name, runs in rows.items()
         ],
-        "waiting": [
-            {"name": name, "us_per_record": round(median(runs), 1)} for name, runs in waiting.items()
+        "each": [
+            {"name": name, "us_per_record": round(median(runs), 1)}
+            for name, runs in (waiting | reading).items()
         ],
     }
 
@@ -136,6 +154,20 @@ def together(log: AuditLog, times: int) -> float:
     for thread in threads:
         thread.join()
     return (time.perf_counter() - begin) / (WAITING * times) * 1e6
+
+
+def report(path: Path) -> tuple[float, float]:
+    """Return the microseconds of processor time per record of parsing alone, and of a verified report."""
+    lines = path.read_bytes().splitlines()
+    begin = time.process_time()
+    for line in lines:
+        json.loads(line)
+    parsed = time.process_time()
+    activity = Activity()
+    verified = verify([LogFile.open(path)], key=KEY, seen=activity.add)
+    page(facts_of(activity, proof_of(verified, heads_given=False), files=[path.name], now=datetime.now(UTC)))
+    reported = time.process_time()
+    return (parsed - begin) / len(lines) * 1e6, (reported - parsed) / len(lines) * 1e6
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from datetime import UTC, date, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -262,13 +261,13 @@ def test_hostile_records_are_shown_as_text() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_hundred_thousand_records_take_at_most_five_seconds(tmp_path: Path) -> None:
+def test_a_hundred_thousand_records_are_one_page(tmp_path: Path) -> None:
+    """How long they take is printed by ``benchmarks/audit.py``."""
     log = log_of(tmp_path / "a.jsonl", map(decision, range(100_000)))
-
-    begin = time.process_time()
     activity = Activity()
-    verified = verify([log], key=KEY, seen=activity.add)
-    rendered(activity, proof=proof_of(verified, heads_given=False))
 
-    assert verified.records == 100_000
-    assert time.process_time() - begin <= 5
+    verified = verify([log], key=KEY, seen=activity.add)
+    facts, html, text = rendered(activity, proof=proof_of(verified, heads_given=False))
+
+    assert verified.records == facts.decisions == 100_000
+    assert max(len(html), len(text)) < 300_000
