@@ -33,6 +33,8 @@ def _lower_function_declaration(lowering: Lowering, node: Node) -> Work:
     build.declare(name, "function")
     register = yield function(lowering, node, name)
     build.emit(Op.STORE, node, build.reference(name), register)
+    if build.unit.outer is None and node.start_byte in build.completing:
+        build.emit(Op.COMPLETE, node, register)
     return build.undefined
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.instructions import Op
 from evalward.guard.lower.allow_lists import narrow
 from evalward.guard.lower.compiled_helpers import bind_helpers
+from evalward.guard.lower.completions import completions
 from evalward.guard.lower.enumeration import certain_keys
 from evalward.guard.lower.function_bodies import has_directive
 from evalward.guard.lower.instance_checks import bind_instances
 from evalward.guard.lower.lowering import run
-from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.lower.stores import stores_in
 
 if TYPE_CHECKING:
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from evalward.guard.domain.instructions import Lowered
-    from evalward.guard.lower.builder import Builder
     from evalward.guard.lower.lowering import Lowering, Work
 
 _STORE = Op.STORE
-_DECLARATIONS = kinds(
-    *("function_declaration", "generator_function_declaration", "class_declaration"),
-    *("lexical_declaration", "variable_declaration", "using_declaration", "empty_statement"),
-)
 
 
 def lower_program(lowering: Lowering, nodes: Sequence[Node], *, expression: bool) -> Lowered:
@@ -71,28 +66,5 @@ def lower_program(lowering: Lowering, nodes: Sequence[Node], *, expression: bool
 
 def _top_level(lowering: Lowering, nodes: list[Node]) -> Work:
     build = lowering.build
-    build.completing = _completions(build, nodes)
+    build.completing = completions(build, nodes)
     return (yield from lowering.statements(nodes))
-
-
-def _completions(build: Builder, nodes: list[Node]) -> set[int]:
-    """Return the offsets of the expression statements that may give the script's completion value.
-
-    The last statement that has a value counts, in each branch of a compound one (ECMA-262 §8.4).
-    """
-    offsets: set[int] = set()
-    pending = [nodes]
-    while pending:
-        for node in reversed(pending.pop()):
-            if node.type == "expression_statement":
-                offsets.add(node.start_byte)
-                break
-            if node.kind_id in _DECLARATIONS:
-                continue
-            pending.append(
-                [child for child in build.children(node) if not child.type.endswith("_expression")]
-            )
-            if node.type not in {"statement_block", "labeled_statement"}:
-                continue
-            break
-    return offsets
