@@ -14,8 +14,16 @@ from evalward.guard.constructs import nested_evaluation, string_timer
 from evalward.guard.constructs.dom_script_injection import LABEL as INJECTION
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.encoded_markup import holds_handler, is_cut_markup
+from evalward.guard.domain.hidden_texts import (
+    BYTES,
+    hides_script_url,
+    may_be_bytes,
+    readings,
+    spell_script_url,
+)
+from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.script_texts import any_script, may_act
-from evalward.guard.markup import is_part_of_script_url, is_running_name, is_script_url
+from evalward.guard.markup import is_active, is_part_of_script_url, is_running_name, is_script_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +34,8 @@ if TYPE_CHECKING:
 
 URL: Final = "url"
 """The kind of the sinks that follow or load a URL."""
+LINK: Final = "link"
+"""The kind of the sinks that follow or load a URL of the page's text."""
 ELEMENT: Final = "element"
 """The kind of the functions that make an element of a name."""
 CODE: Final = "code"
@@ -44,6 +54,7 @@ _WORDS: Final = {
     CONTENT: "markup",
     ANSWER: "answer",
     URL: "URL",
+    LINK: "URL",
     ADDRESS: "URL",
     ELEMENT: "name of an element",
     CODE: "text that may run",
@@ -72,24 +83,43 @@ def report_unresolved(
     """
     if not findings.unresolved:
         return
-    texts = {atom for value in values for atom in value if type(atom) is str}
+    constants = {atom for value in values for atom in value}
+    strings = {atom for atom in constants if type(atom) is str}
+    texts = set(strings)
     texts.update(name for target in objects for name in target.properties)
-    texts.update(part for unit in units for code in unit.code for part in code if type(part) is str)
-    marked = any(map(is_cut_markup, texts))
-    shown = marked or any(map(holds_handler, texts))
-    telling = {
+    for unit in units:
+        for code in unit.code:
+            texts.update(part for part in code if type(part) is str)
+            if code[0] is Op.LOAD:
+                texts.add(code[2].name)
+    if not texts.isdisjoint(BYTES) and may_be_bytes(constants):
+        telling = dict.fromkeys(_WORDS, True)
+    else:
+        telling = _telling(texts)
+        telling[LINK] |= spell_script_url(strings)
+        telling[URL] |= telling[LINK]
+    for kind, span in sorted(findings.unresolved):
+        if telling[kind]:
+            note = f"the {_WORDS[kind]} cannot be resolved, and a text of the payload is a script's"
+            findings.report(_LABELS.get(kind, INJECTION), Rank.BY_KEY, span, None, note)
+
+
+def _telling(texts: set[str]) -> dict[str, bool]:
+    """Return for each kind of sink whether one of the texts, or what the host may decode it to, does harm there."""
+    read = [(text, reading) for text in texts for reading in readings(text)]
+    hidden = {reading for _, reading in read}
+    marked = any(map(is_cut_markup, texts)) or any(map(is_active, hidden))
+    shown = marked or any(map(holds_handler, texts | hidden))
+    disguised = any(hides_script_url(text, reading) for text, reading in read)
+    return {
         CODE: any_script(texts, defining=False),
         TIMER: any(map(may_act, texts)),
         MARKUP: marked,
         CONTENT: shown,
         ANSWER: shown or any_script(texts, defining=False),
-        ADDRESS: any(map(is_part_of_script_url, texts)),
-        URL: any(
-            (is_script_url(text) and not _IDLE.match(text)) or is_part_of_script_url(text) for text in texts
-        ),
-        ELEMENT: any(is_running_name(text) or _SCRIPT.search(text) for text in texts),
+        ADDRESS: disguised or any(map(is_part_of_script_url, texts)),
+        LINK: disguised or any(is_script_url(text) and not _IDLE.match(text) for text in texts),
+        URL: any(map(is_part_of_script_url, texts)),
+        ELEMENT: any(is_running_name(text) or _SCRIPT.search(text) for text in texts)
+        or any(map(is_running_name, hidden)),
     }
-    for kind, span in sorted(findings.unresolved):
-        if telling[kind]:
-            note = f"the {_WORDS[kind]} cannot be resolved, and a text of the payload is a script's"
-            findings.report(_LABELS.get(kind, INJECTION), Rank.BY_KEY, span, None, note)

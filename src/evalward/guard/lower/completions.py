@@ -34,7 +34,7 @@ def completions(build: Builder, nodes: list[Node]) -> set[int]:
 
     These are expression statements, and functions in blocks: V8 gives the function, which it assigns to a variable
     (Annex B.3.3), where the standard gives nothing. From the end of each list, the first statement that certainly
-    has a value ends the search: empty blocks, labels and declarations do not. What stands before a jump out of a
+    has a value ends the search: empty blocks, labels and declarations do not. What precedes a jump out of a
     list counts as well, and so does each part of a ``try`` with a jump: V8 keeps the value of the other part.
     """
     parts, certain, jumping = _facts(build, nodes)

@@ -30,7 +30,7 @@ from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.script_urls import may_be_script_url
 from evalward.guard.domain.span import Span
 from evalward.guard.interpret.script_texts import any_script, names_script_file
-from evalward.guard.interpret.unresolved_sinks import CODE, MARKUP, URL
+from evalward.guard.interpret.unresolved_sinks import CODE, LINK, MARKUP, URL
 from evalward.guard.markup import holds_active_document, is_active, is_script_scheme, is_script_url
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ class PageSinks:
             case "preload":
                 self._judge_preload(constants, span)
             case "scheme":
-                if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLS_ANY_NAME):
-                    self._findings.report(INJECTION, Rank.USED, span, None, "the URL becomes a script")
+                self._judge_scheme(value, constants, span, certain=certain)
             case "value":
                 self.sink("url", value, span, certain=False)
             case "url" | "navigate":
@@ -158,6 +157,19 @@ class PageSinks:
                     self._judgement.use(value & _TIMERS, Flow.ARGUMENT, span)  # an error's text comes first
                     self.call_handler(value, span.start, this)
 
+    def _judge_scheme(self, value: Value, constants: list[str], span: Span, *, certain: bool) -> None:
+        if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLS_ANY_NAME):
+            self._findings.report(INJECTION, Rank.USED, span, None, "the URL becomes a script")
+        else:
+            self._miss(value, span)
+
+    def _miss(self, value: Value, span: Span) -> None:
+        """Note a URL, or a part of one, that is not known."""
+        if ANY_STRING in value:
+            self._findings.miss(URL, span)
+        elif TAINTED_STRING in value:
+            self._findings.miss(LINK, span)
+
     def _judge_url(self, value: Value, constants: list[str], span: Span, *, certain: bool) -> None:
         if any(is_script_url(text) for text in constants) or ACTIVE_MARKUP in value:
             self._findings.report(INJECTION, Rank.USED, span, None, "the URL is a script")
@@ -168,8 +180,8 @@ class PageSinks:
         elif certain and may_be_script_url(value):
             note = "the payload writes a part of a script's URL"
             self._findings.report(INJECTION, Rank.BY_KEY, span, None, note)
-        elif certain and ANY_STRING in value:
-            self._findings.miss(URL, span)
+        else:
+            self._miss(value, span)
 
     def _judge_text(self, value: Value, span: Span, *, certain: bool) -> None:
         """Judge the text of an element that may be a script: found by its id, it may be one that has not run."""
