@@ -21,7 +21,6 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.values import join
 from evalward.guard.interpret.named_elements import UNNAMED_ELEMENT
 from evalward.guard.interpret.objects.page_sinks import INJECTION
 from evalward.guard.interpret.unresolved_sinks import ELEMENT
@@ -100,13 +99,6 @@ def _for_each_token(machine: Machine, call: Call) -> Value:
     machine.use(call.arg(0), Flow.CALLBACK, call.span)
     machine.call(call.arg(0), call.arg(1), (of(TAINTED_STRING), V_ANY_NUMBER, call.this), call.span)
     return V_UNDEFINED
-
-
-def _trusted_types_policy(machine: Machine, call: Call) -> Value:
-    """``trustedTypes.createPolicy``: the policy's methods give what its rules give, and it has a name."""
-    made = machine.allocate("object", call.span.start, "policy")
-    machine.put(made, "name", machine.to_string(call.arg(0), call.span))
-    return join(call.arg(1), of(made))
 
 
 def _for_each_pair(machine: Machine, call: Call) -> Value:
@@ -264,7 +256,6 @@ TRANSFER: dict[str, Transfer] = {
     "unknown.markup": _perhaps_markup,
     "DOMTokenList.forEach": _for_each_token,
     "URLSearchParams.prototype.forEach": _for_each_pair,
-    "trustedTypes.createPolicy": _trusted_types_policy,
     "document.createDocument": _create_document,
     "document.createElement": _create_element,
     "document.createElementNS": _create_element,

@@ -41,6 +41,7 @@ from evalward.guard.builtins import (
     strings,
     symbols,
     timers,
+    trusted_types,
     urls,
 )
 
@@ -68,6 +69,7 @@ TRANSFER: dict[str, Transfer] = {
     **cloning.TRANSFER,
     **keyed_collections.TRANSFER,
     **timers.TRANSFER,
+    **trusted_types.TRANSFER,
     **document.TRANSFER,
     **contents.TRANSFER,
     **found_nodes.TRANSFER,

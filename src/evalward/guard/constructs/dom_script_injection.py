@@ -51,6 +51,7 @@ CONSTRUCT = Construct(
         Twins("document.querySelector('iframe').contentWindow", "document.querySelector('iframe').src"),
     ),
     wakes=(
+        "createPolicy "
         "Attr DOMParser attributes createAttribute createAttributeNS createObjectURL currentScript "
         "getAttributeNode getAttributeNodeNS getNamedItem scripts setAttributeNode setAttributeNodeNS"
     ),
