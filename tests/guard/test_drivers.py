@@ -15,7 +15,8 @@ CASES = yaml.safe_load((Path(__file__).parent / "drivers.yaml").read_text(encodi
 
 def judged(code: str, case: dict[str, str], profile: Profile) -> Verdict:
     target = Target(case.get("target", "node"))
-    shape = Shape(case.get("shape", "function" if target is Target.MAIN else "async_body"))
+    named = case.get("shape", "function" if target is Target.MAIN else "async_body")
+    shape = None if named == "undeclared" else Shape(named)
     policy = Policy.default().with_profile(profile).allowing([target])
     return validate(code.encode(), target=target, shape=shape, policy=policy)
 

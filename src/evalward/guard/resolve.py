@@ -195,10 +195,14 @@ def _findings(
 ) -> Resolved:
     shapes = program.shapes
     parameters: tuple[Value, ...] | None = None
+    perhaps_called = False
     if Shape.FUNCTION in shapes:
         parameters = (_parameter(program, target),)
     elif program.called and sink is not None:
         parameters = tuple(map(kind_value, sink.parameters))
+    elif sink is None and target is Target.MAIN and {Shape.SCRIPT, Shape.ASYNC_BODY} <= {*shapes}:
+        # Undeclared: what reads it may be a driver, which calls the function that the script gives.
+        parameters, perhaps_called = (_parameter(program, target),), True
     this = V_UNDEFINED if Shape.MODULE in shapes else V_GLOBAL
     receiver, rest, arguments_given = V_UNDEFINED, V_TAINTED_DATA, BOTTOM
     if sink is not None:
@@ -220,6 +224,7 @@ def _findings(
         bindings=bindings_for(rules, target) if sink is None else bindings_of(sink, rules),
         modules=modules_for(target, catalogue),
         parameters=parameters,
+        perhaps_called=perhaps_called,
         receiver=receiver,
         rest=rest,
         arguments_given=arguments_given,

@@ -23,9 +23,9 @@ class Surroundings:
     ``this`` is the top level's receiver, ``arguments_given`` what its ``arguments`` may hold. ``bindings`` are the
     names that the sink binds, ``modules`` those that neither the payload nor the sink binds. ``parameters``,
     ``receiver`` and ``rest`` are what the sink calls the payload's value with, on, and what further arguments may be;
-    ``parameters`` is None where it calls nothing. ``cleared`` are the reads, as pairs of offsets, whose key a previous
-    run found to be checked. ``alone`` says that no other code runs in the realm, before or after: what nothing in the
-    payload calls does not run.
+    ``parameters`` is None where it calls nothing, and ``perhaps_called`` says that it calls no more than a function
+    that the payload made. ``cleared`` are the reads, as pairs of offsets, whose key a previous run found to be checked.
+    ``alone`` says that no other code runs in the realm, before or after: what the payload does not call does not run.
     """
 
     lowered: Lowered
@@ -37,6 +37,7 @@ class Surroundings:
     bindings: Mapping[str, Value] = field(default_factory=dict)
     modules: Mapping[str, Value] = field(default_factory=dict)
     parameters: tuple[Value, ...] | None = None
+    perhaps_called: bool = False
     receiver: Value = V_UNDEFINED
     rest: Value = V_TAINTED_DATA
     arguments_given: Value = BOTTOM

@@ -86,6 +86,7 @@ class FlowOperations:
         self._patches = state.store.patches
         self._findings = state.findings
         self._parameters = state.surroundings.parameters
+        self._perhaps_called = state.surroundings.perhaps_called
         self._receiver = state.surroundings.receiver
         self._rest = state.surroundings.rest
         self._judgement = judgement
@@ -263,15 +264,22 @@ class FlowOperations:
     def op_complete(self, instruction: Instruction) -> Value:
         value = self._values[instruction[2]]
         span = instruction[5]
-        if self._parameters is not None:
+        if self._perhaps_called:
+            functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
+            value = join(value, self._called(functions, span))
+        elif self._parameters is not None:
             self._judgement.use(
                 frozenset(a for a in value if a in {UNKNOWN_CONSTRUCTOR, FUNCTION_FROM_TEXT}),
                 Flow.CALLBACK,
                 span,
             )
-            value = self._calls.call(value, self._receiver, self._parameters, span, self._rest)
+            value = self._called(value, span)
         self._judgement.leak(self._iteration.await_value(value, span), Flow.RETURN, span)
         return value
+
+    def _called(self, value: Value, span: Span) -> Value:
+        assert self._parameters is not None  # noqa: S101 - asked only where the sink calls
+        return self._calls.call(value, self._receiver, self._parameters, span, self._rest)
 
     def op_with(self, instruction: Instruction) -> Value:
         self._findings.report(
