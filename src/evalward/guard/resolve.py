@@ -220,6 +220,7 @@ def _findings(
         steps=step_limit(rules.limits, program.length),
         strict=strict,
         in_page=target is Target.RENDERER,
+        driven=target is Target.NODE,
         this=this,
         bindings=bindings_for(rules, target) if sink is None else bindings_of(sink, rules),
         modules=modules_for(target, catalogue),

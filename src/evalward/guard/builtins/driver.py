@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.document import OF_SCRIPTS, is_plain
+from evalward.guard.builtins.driver_travel import free_of_closure
 from evalward.guard.builtins.timers import is_turned_into_text
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
+    BOTTOM,
     HOST_HELD_TEXT,
     NULL,
     PLAIN_ELEMENT,
@@ -28,7 +30,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import MAY_LOCATE_SCRIPTS, SYMBOL_TO_PRIMITIVE
+from evalward.guard.domain.slots import LOGGED_VALUES, MAY_LOCATE_SCRIPTS, SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.held_texts import CALL
 
@@ -50,30 +52,12 @@ def _is_page(value: Value) -> bool:
     return any(type(atom) is Known and atom.path.startswith(_DRIVERS) for atom in value)
 
 
-def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None:
-    """Bind the free names of a function to the page's: the page evaluates the function from its text."""
-    machine.observe(function)
-    unit, is_within = function.unit, machine.lowered.is_within
-    if unit is None:
-        return
-    for reference in machine.lowered.references:
-        if reference.is_global or reference.owner is None or reference.name not in machine.catalogue.globals:
-            continue
-        if is_within(reference.scope.unit, unit.index) and not is_within(reference.owner, unit.index):
-            member = machine.catalogue.globals[reference.name]
-            machine.write(
-                reference.register, machine.materialize(member.result, call.span.start, member.label)
-            )
-
-
 def _locate(machine: Machine, call: Call) -> Value:
     """Find elements: what a selector of scripts finds may be one, wherever the handle goes."""
     for text in machine.to_string(call.arg(0), call.span):
         if text in SPELLS_ANY_NAME or (type(text) is str and OF_SCRIPTS.search(text)):
             machine.put(machine.patches, MAY_LOCATE_SCRIPTS, V_UNDEFINED)
-    if call.path.endswith(".locator") and any(
-        isinstance(atom, HeapObject) and atom.callable for atom in call.arg(0)
-    ):
+    if call.path.endswith(".locator") and any(isinstance(atom, HeapObject) for atom in call.arg(0)):
         _evaluate(machine, call)  # Puppeteer's finds what a function of the page gives
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
@@ -111,7 +95,11 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
         else value | V_TAINTED_DATA | _behind_handles(machine, value) | _located(machine, value)
         for value in call.args[position + 1 :]
     ]
-    return [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
+    given = [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
+    machine.observe(machine.patches)
+    logged = machine.patches.properties.get(LOGGED_VALUES, BOTTOM)
+    # A message of the console has handles of what was logged.
+    return [value | logged for value in given] if logged else given
 
 
 def _list(machine: Machine, call: Call, elements: Value) -> Value:
@@ -140,7 +128,7 @@ def _evaluate(machine: Machine, call: Call) -> Value:
     code, given = call.arg(position), V_UNDEFINED
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
-            _free_of_closure(machine, atom, call)
+            free_of_closure(machine, atom, call.span)
             result = machine.call(of(atom), V_UNDEFINED, _given(machine, call, position), call.span)
             given = join(given, machine.await_value(result, call.span))
             machine.hold((given,))  # what one page gives, another is given
@@ -154,12 +142,8 @@ def _evaluate(machine: Machine, call: Call) -> Value:
         elif not isinstance(atom, HeapObject) and _may_be_given_text(machine, atom):
             note = "what is evaluated may be a text that the payload gave to the page"
             machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
-        elif isinstance(atom, HeapObject) and atom.kind == "proxy" and _is_page(call.this):
-            note = "a proxy says itself what text of it is evaluated"
-            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
-        elif isinstance(atom, HeapObject) and is_turned_into_text(atom, machine) and _is_page(call.this):
-            machine.to_string(of(atom), call.span)  # what is no function is turned into text
-            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "text is evaluated in a page")
+        elif isinstance(atom, HeapObject) and _is_driver(machine, call):
+            _judge_object(machine, atom, call)
     machine.use(code, Flow.CALLBACK, call.span)
     for value in (*call.args[position + 1 :], call.rest):
         machine.leak(value, Flow.ARGUMENT, call.span)
@@ -175,6 +159,21 @@ def _evaluate(machine: Machine, call: Call) -> Value:
     return of(made)
 
 
+def _is_driver(machine: Machine, call: Call) -> bool:
+    """Whether the receiver may be a driver's: any object may be, where the code runs outside a page."""
+    return not machine.in_page or _is_page(call.this)
+
+
+def _judge_object(machine: Machine, code: HeapObject, call: Call) -> None:
+    """Report an object that is given for a function: what is none is turned into text, which is evaluated."""
+    if code.kind == "proxy":
+        note = "a proxy says itself what text of it is evaluated"
+        machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
+    elif is_turned_into_text(code, machine):
+        machine.to_string(of(code), call.span)
+        machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "text is evaluated in a page")
+
+
 def _may_be_given_text(machine: Machine, code: Atom) -> bool:
     """Whether an unknown value may be code that the payload gave to the page or its driver before."""
     return code in _UNRESOLVED and any(
@@ -184,10 +183,17 @@ def _may_be_given_text(machine: Machine, code: Atom) -> bool:
 
 def _filter(machine: Machine, call: Call) -> Value:
     """``locator.filter`` and ``map`` of Puppeteer evaluate a function or text; that of Playwright takes options."""
-    if any(not isinstance(atom, HeapObject) or atom.callable for atom in call.arg(0)):
+    if any(
+        not isinstance(atom, HeapObject) or atom.callable or _has_text(machine, atom) for atom in call.arg(0)
+    ):
         _evaluate(machine, call)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return of(_LOCATOR)
+
+
+def _has_text(machine: Machine, given: HeapObject) -> bool:
+    """Whether an object has a text of its own, which options have not: a list, an instance, a conversion."""
+    return given.kind != "object" or bool(given.prototype) or _says_its_text(machine, given)
 
 
 def _says_its_text(machine: Machine, function: HeapObject) -> bool:

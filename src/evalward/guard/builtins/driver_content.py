@@ -235,6 +235,8 @@ def _may_hold_code(machine: Machine, call: Call) -> bool:
 
 TRANSFER: dict[str, Transfer] = {
     "playwright.page.setContent": _set_content,
+    "playwright.page.setFrameContent": _set_content,
+    "playwright.page.screencast.showOverlay": _set_content,
     "playwright.page.goto": _go,
     "selenium.driver.get": _go,
     "selenium.navigation.to": _go,

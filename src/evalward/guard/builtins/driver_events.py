@@ -53,7 +53,7 @@ def _wait(machine: Machine, call: Call) -> Value:
     return of(made)
 
 
-_OWNERS: Final = ("page", "context", "browser")
+_OWNERS: Final = ("page", "context", "browser", "electronApp")
 
 TRANSFER: dict[str, Transfer] = {
     **{

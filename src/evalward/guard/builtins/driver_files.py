@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from evalward.guard.builtins.driver_options import option
+from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import SPELLS_ANY_NAME, UNDEFINED, V_UNDEFINED, Value, of
 from evalward.guard.domain.flow import Flow
@@ -21,6 +22,8 @@ _SECRETS: Final = "process.env"
 # The kernel's files: `/proc/self/environ` is `process.env`, `/dev/fd` a way there, and so is a relative path.
 _SYSTEM_FILE: Final = re.compile(r"(?:^|[\\/])(?:proc|dev|sys)(?:[\\/]|$)", re.IGNORECASE)
 _ABSOLUTE: Final = re.compile(r"\s*(?:file:|[\\/]|(?:[^\\/]*[\\/])*\.\.[\\/])", re.IGNORECASE)
+# Files that a browser shows as documents, which may hold scripts.
+_DOCUMENT: Final = re.compile(r"\.(?:[xs]?html?|xht|svgz?|xml|xslt?|mht(?:ml)?|pdf)\W*$", re.IGNORECASE)
 _FILE_URL: Final = re.compile(r"[\s\0-\x1f]*(?:view-source:)?f\s*i\s*l\s*e\s*:", re.IGNORECASE)
 
 
@@ -81,6 +84,18 @@ def _open(machine: Machine, call: Call) -> Value:
     return machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
 
 
+def _save_state(machine: Machine, call: Call) -> Value:
+    """``context.storageState({ path })``: what the page stored becomes a file, which must not be a document."""
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            for path in machine.to_string(option(machine, atom, "path", call.span), call.span):
+                if type(path) is str and _DOCUMENT.search(path):
+                    note = "what a page stored is saved as a document"
+                    machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return machine.materialize("promise:data", call.span.start)
+
+
 _CHOOSING: Final = (
     "page.setInputFiles",
     "page.routeFromHAR",
@@ -92,5 +107,6 @@ _CHOOSING: Final = (
 TRANSFER: dict[str, Transfer] = {
     **{f"playwright.{name}": _take for name in _CHOOSING},
     "playwright.page.addStyleTag": _add_style,
+    "playwright.context.storageState": _save_state,
     **{f"playwright.browser.{name}": _open for name in ("newPage", "newContext")},
 }

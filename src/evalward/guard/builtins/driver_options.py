@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import UNDEFINED, V_UNKNOWN, of
+from evalward.guard.domain.atoms import UNDEFINED, V_UNKNOWN, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 
@@ -30,6 +30,9 @@ _HARMLESS: Final = frozenset(
         "args",
     }
 )
+_HARMLESS_OF_PLAYWRIGHT: Final = _HARMLESS | {
+    *("proxy", "logger", "chromiumSandbox", "handleSIGHUP", "handleSIGINT", "handleSIGTERM"),
+}
 _HARMLESS_ARGUMENTS: Final = frozenset(
     {
         *(
@@ -76,23 +79,48 @@ def has_option(machine: Machine, options: Value, name: str, span: Span) -> bool:
 
 def _launch(machine: Machine, call: Call) -> Value:
     """Start a browser: the default one, seen in another way, or one that the options make."""
-    if not all(_is_harmless(machine, atom) for atom in call.arg(0) - {UNDEFINED}):
+    if not all(_is_harmless(machine, atom, _HARMLESS) for atom in call.arg(0) - {UNDEFINED}):
         machine.report(_LAUNCH, Rank.USED, call.span, None, "the options choose a program or what it loads")
         machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return machine.materialize("promise:@playwright.browser", call.span.start)
 
 
-def _is_harmless(machine: Machine, options: Atom) -> bool:
+def _launch_unknown(machine: Machine, call: Call) -> Value:
+    """``x.launch(options)``, where x may be a driver's type of browser; what is not known gets the options, too."""
+    if not machine.in_page and not all(
+        _is_harmless(machine, atom, _HARMLESS_OF_PLAYWRIGHT, escapes=True)
+        for atom in call.arg(0) - {UNDEFINED}
+    ):
+        machine.report(_LAUNCH, Rank.USED, call.span, None, "the options may choose a program")
+    return V_UNKNOWN
+
+
+def _start_unknown(machine: Machine, call: Call) -> Value:
+    """``x.launchServer(options)``: a server is what a driver connects to, a profile is a folder of the machine."""
+    if not machine.in_page:
+        name = call.path.rpartition(".")[2]
+        machine.report(f"process.{name}", Rank.USED, call.span, None, f"`{name}` is called")
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
+
+
+def _process(machine: Machine, call: Call) -> Value:
+    """``x.process()``, where x may be a browser: its process."""
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNKNOWN if machine.in_page else V_UNKNOWN | of(known("playwright.childProcess"))
+
+
+def _is_harmless(machine: Machine, options: Atom, harmless: frozenset[str], *, escapes: bool = False) -> bool:
     if not isinstance(options, HeapObject) or options.kind != "object":
         return False
     machine.observe(options)
     inherits = any(isinstance(parent, HeapObject) for parent in options.prototype)
-    if options.getters or options.elements or options.escaped or inherits:
+    if options.getters or inherits or ((options.escaped or options.elements) and not escapes):
         return False
     given = machine.items_of(options.properties.get("args", frozenset()))
     arguments = [] if "args" not in options.properties else given
     return (
-        options.properties.keys() <= _HARMLESS
+        options.properties.keys() <= harmless
         and arguments is not None
         and all(
             type(atom) is str and (atom in _HARMLESS_ARGUMENTS or atom.startswith(_WITH_VALUE))
@@ -110,4 +138,11 @@ def _screencast(machine: Machine, call: Call) -> Value:
     return V_UNKNOWN
 
 
-TRANSFER: dict[str, Transfer] = {"puppeteer.launch": _launch, "playwright.page.screencast": _screencast}
+TRANSFER: dict[str, Transfer] = {
+    "puppeteer.launch": _launch,
+    "playwright.page.screencast": _screencast,
+    "unknown.launch": _launch_unknown,
+    "unknown.launchServer": _start_unknown,
+    "unknown.launchPersistentContext": _start_unknown,
+    "unknown.process": _process,
+}

@@ -16,6 +16,7 @@ _PAGE_METHODS = (
     "addInitScript",
     "evaluateOnNewDocument",
     "setContent",
+    "setFrameContent",
     "goto",
 )
 _JUDGING_METHODS = ("setAttribute", "setAttributeNS", "insertAdjacentHTML", "toggleAttribute")
@@ -48,6 +49,14 @@ EVALUATING: Final = frozenset(
         "callFunctionInBrowsingContext",
         "evaluateFunctionInRealm",
         "evaluateFunctionInBrowsingContext",
+        "evaluateExpression",
+        "evaluateExpressionHandle",
+        "evalOnSelector",
+        "evalOnSelectorAll",
+        "registerSelectorEngine",
+        "screencastShowOverlay",
+        "sendMessageToServer",
+        "localUtils",
     }
 )
 """Methods that evaluate what they are given, on any receiver."""
@@ -94,6 +103,9 @@ _MARKUP_METHODS = (
 )
 _TIMERS = ("setTimeout", "setInterval")
 
+STARTING: Final = ("launch", "launchServer", "launchPersistentContext", "process")
+"""Methods of drivers that start a program, or give the one that was started."""
+
 JUDGING: Final = {
     **{name: f"Element.{name}" for name in _JUDGING_METHODS},
     **{name: name for name in _TIMERS},
@@ -105,7 +117,9 @@ JUDGING: Final = {
     **{name: f"playwright.page.{name}" for name in _PAGE_METHODS},
     "fulfill": "playwright.route.fulfill",
     "respond": "playwright.route.fulfill",
+    "showOverlay": "playwright.page.screencast.showOverlay",
     "send": "unknown.send",
+    **{name: f"unknown.{name}" for name in STARTING},
     "browserType": "playwright.browser.browserType",  # of what an event carries
     "loadURL": "electron.webContents.prototype.loadURL",
     "getProperty": "unknown.getProperty",
@@ -122,6 +136,71 @@ WRITTEN: Final = {
     "nodeIntegrationInSubFrames": "setting",
 }
 """Members, other than those of elements, of which a write is a sink on any receiver, and the kind of sink."""
+# Those that lead from one documented object to another (`_page`, `_parent`) are left out: code has members of these
+# names of its own, and what evaluates or starts something at the end of such a way is judged by its own name.
+PRIVATE_OF_DRIVERS: Final = frozenset(
+    {
+        "_adopt",
+        "_android",
+        "_artifact",
+        "_browserFromConnectResult",
+        "_browserType",
+        "_browserTypes",
+        "_channel",
+        "_channelOwner",
+        "_connectToBrowserType",
+        "_connectToWorker",
+        "_connection",
+        "_contextsForSelectors",
+        "_continue",
+        "_createChannel",
+        "_createDevToolsPage",
+        "_createPageInContext",
+        "_createRemoteObject",
+        "_createSession",
+        "_customQueryHandlers",
+        "_elementChannel",
+        "_evaluateExposeUtilityScript",
+        "_exposeCallbackBinding",
+        "_exposeConsoleApi",
+        "_exposeEvaluateCallback",
+        "_fetchPage",
+        "_frameManager",
+        "_innerContinue",
+        "_innerFetch",
+        "_innerFulfill",
+        "_innerNewContext",
+        "_instrumentation",
+        "_internalResponse",
+        "_localUtils",
+        "_mainFrame",
+        "_newContextForReuse",
+        "_objectFactories",
+        "_onBinding",
+        "_onRoute",
+        "_playwright",
+        "_preLaunchedBrowser",
+        "_rawSend",
+        "_requestWillBeSent",
+        "_resolveBody",
+        "_respond",
+        "_rootObject",
+        "_selectorEngines",
+        "_serverLauncher",
+        "_sessionFactory",
+        "_targetManager",
+        "_toImpl",
+        "_webSocketRoutes",
+        "_withElement",
+        "_wrapApiCall",
+        "browserClient",
+        "customQueryHandlers",
+        "getCdpClient",
+        "interception",
+        "networkManager",
+    }
+)
+"""Members without documentation by which objects of Playwright and Puppeteer speak to the browser."""
 PARAMETERS_OF_COMMANDS: Final = (
     *("expression", "functionDeclaration", "source", "scriptSource", "script", "html", "outerHTML", "url"),
     *("body", "responseBody"),

@@ -37,6 +37,8 @@ from evalward.guard.catalogue.denied_data import DeniedData
 ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright", "selenium")
 
 _LENDING = frozenset({"electron", "playwright", "puppeteer", "selenium"})
+# Kinds of arguments that are code or markup.
+_OF_CODE = ("texts", "markup", "bodies")
 _MAX_FUNCTIONS = 2_048
 # The fields of an entry that a later table of the same path overrides.
 _FIELDS = ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")
@@ -116,7 +118,7 @@ class Catalogue:
         # What a driver's objects have that runs nothing that it is given: their other methods may.
         self.harmless_of_drivers = frozenset[str]().union(
             *(_names(documents[name]) for name in ("playwright", "selenium", "surface/drivers"))
-        )
+        ) - _judged(documents["surface/drivers"])
         # What a test takes apart is its page or its fixtures, which may have any name.
         self.entries["playwright.page.destructured"] = replace(
             self.entries["playwright.page"], path="playwright.page.destructured", others="data"
@@ -220,6 +222,17 @@ def _names(document: str) -> frozenset[str]:
         for kind in ("values", "methods")
         for result, names in table.get(kind, {}).items()
         if result != "unknown"
+        for name in names.split()
+    )
+
+
+def _judged(document: str) -> frozenset[str]:
+    """Return the members whose arguments are code or markup."""
+    return frozenset(
+        name
+        for table in tomllib.loads(document).values()
+        for kind in _OF_CODE
+        for names in table.get(kind, {}).values()
         for name in names.split()
     )
 

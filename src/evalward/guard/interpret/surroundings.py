@@ -20,12 +20,13 @@ class Surroundings:
     """The inputs of a run, which it does not change.
 
     ``steps`` is the budget. ``in_page`` says that the code runs in a page, where there is no driver's object.
-    ``this`` is the top level's receiver, ``arguments_given`` what its ``arguments`` may hold. ``bindings`` are the
-    names that the sink binds, ``modules`` those that neither the payload nor the sink binds. ``parameters``,
-    ``receiver`` and ``rest`` are what the sink calls the payload's value with, on, and what further arguments may be;
-    ``parameters`` is None where it calls nothing, and ``perhaps_called`` says that it calls no more than a function
-    that the payload made. ``cleared`` are the reads, as pairs of offsets, whose key a previous run found to be checked.
-    ``alone`` says that no other code runs in the realm, before or after: what the payload does not call does not run.
+    ``driven`` says that it drives a page: any object may be a driver's. ``this`` is the top level's receiver,
+    ``arguments_given`` what its ``arguments`` may hold. ``bindings`` are the names that the sink binds, ``modules``
+    those that neither the payload nor the sink binds. ``parameters``, ``receiver`` and ``rest`` are what the sink
+    calls the payload's value with, on, and what further arguments may be; ``parameters`` is None where it calls
+    nothing, and ``perhaps_called`` says that it calls no more than a function that the payload made. ``cleared`` are
+    the reads, as pairs of offsets, whose key a previous run found to be checked. ``alone`` says that no other code
+    runs in the realm, before or after: what the payload does not call does not run.
     """
 
     lowered: Lowered
@@ -33,6 +34,7 @@ class Surroundings:
     steps: int
     strict: bool
     in_page: bool = False
+    driven: bool = False
     this: Value = V_UNDEFINED
     bindings: Mapping[str, Value] = field(default_factory=dict)
     modules: Mapping[str, Value] = field(default_factory=dict)

@@ -172,6 +172,7 @@ _FAMILIAR = _familiar(load_catalogue())
 
 # What Puppeteer's locators evaluate is given to methods that arrays and Playwright's locators have, too.
 _LOCATING = frozenset({b"locator", b"locatorRace", b"asLocator"})
+_LOCATES_BY_VALUE = re.compile(rb"(?<![\w$])locator(?![\w$])(?!\s*\(\s*['\"`])")
 _OF_LOCATORS = frozenset({b"filter", b"map", b"toString"})
 
 
@@ -183,6 +184,8 @@ def _asks_driver(source: bytes, present: frozenset[bytes]) -> bool:
     if b"accept" in present or (b"send" in present and not present.isdisjoint(_OF_COMMANDS)):
         return True  # a chooser's takes files, a session's commands
     if not present.isdisjoint(_LOCATING) and not present.isdisjoint(_OF_LOCATORS):
+        return True
+    if not present.isdisjoint(_LOCATING) and _LOCATES_BY_VALUE.search(source) is not None:
         return True
     return not present.isdisjoint(_DRIVER_NAMES) and any(
         taken or (name or quoted) not in _FAMILIAR for name, quoted, taken in _MEMBER.findall(source)

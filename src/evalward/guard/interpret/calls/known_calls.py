@@ -9,7 +9,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, V_UNKNOWN, Known, Value, host, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import CONSOLE_IS_HEARD, SYMBOL_TO_PRIMITIVE
+from evalward.guard.domain.slots import CONSOLE_IS_HEARD, LOGGED_VALUES, SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 
@@ -91,6 +91,10 @@ _JUDGED = _KEY_CHECKS | _READING | _CHANGES_THIS | _CHANGES_FIRST | {"Reflect.de
 _OBJECTS = frozenset({"unknown", "plain", ""})  # results that may hold what a trap gives
 _ALL_CONVERSIONS = frozenset(_CONVERSIONS)
 _ASKED = _ALL_CONVERSIONS | frozenset(_CONVERTED)
+
+
+def _host_objects(value: Value) -> Value:
+    return frozenset(atom for atom in value if type(atom) is Known)
 
 
 def _may_convert(given: HeapObject) -> bool:
@@ -176,6 +180,9 @@ class KnownCalls:
             if CONSOLE_IS_HEARD in self._store.patches.properties:
                 for value in (*call.args, call.rest):
                     self._judgement.leak(value, Flow.ARGUMENT, call.span)
+                    self._store.put(
+                        self._store.patches, LOGGED_VALUES, objects_of(value) | _host_objects(value)
+                    )
             self._store.patches.readers[self._dataflow.reader] = None
         elif path in _NAMING:
             self._held.hold((call.arg(path.endswith("NS")), call.rest))  # `localName` gives it back

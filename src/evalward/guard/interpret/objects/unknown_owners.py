@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING
+from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, PRIVATE_OF_DRIVERS
 from evalward.guard.constructs import (
     constructor_chain,
     eval_call,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 _COMPILERS = {"eval": eval_call.LABEL, "Function": function_constructor.LABEL}
 _CALLS = frozenset({"call", "apply", "bind"})
 _OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", global_object.LABEL)}
+_DRIVERS = ("playwright.", "puppeteer.", "selenium.")
 _NEVER_HELD = frozenset({"constructor", "length"})
 # Methods that only strings have: data whose method of that name is read is a string.
 _OF_TEXTS = frozenset(
@@ -86,6 +87,7 @@ class UnknownOwners:
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
         self._modules = state.surroundings.modules
+        self._driven = state.surroundings.driven
         self._held = held
         self._host_objects = host_objects
         self._catalogued = catalogued
@@ -149,6 +151,8 @@ class UnknownOwners:
         if denied is not None:
             self._findings.origin(denied, atom, f"`{name}` is private to `{atom.path}`", span)
             return of(denied)
+        if atom.path.startswith(_DRIVERS) and (name[:1] == "_" or name[-1:] == "_"):
+            return self._private_of_driver(f"{atom.path}.{name}", atom, span)
         return self._may_be_page_object(name, span) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
 
     def data_inside(self) -> Value:
@@ -185,16 +189,23 @@ class UnknownOwners:
         An object that the payload gave to other code may be what that gives back.
         """
         self._patches.readers[self._dataflow.reader] = None
-        found = self._by_name(name)
+        found = self._by_name(name, span)
         return found | self._lent(name, span) if LENT_OBJECTS in self._patches.properties else found
 
-    def _by_name(self, name: str) -> Value:
+    def _private_of_driver(self, path: str, owner: Atom, span: Span) -> Value:
+        made = known(path, nested_evaluation.LABEL)
+        self._findings.origin(made, owner, "a private member leads to the driver's connection", span)
+        return of(made)
+
+    def _by_name(self, name: str, span: Span) -> Value:
         if name in _COMPILERS:
             return of(known(name, _COMPILERS[name]))
         if name == "webContents" and "BrowserWindow" in self._modules:
             return self._host_objects.materialize(
                 "new:electron.webContents.prototype", 0, None, "unknown.webContents"
             )
+        if self._driven and name in PRIVATE_OF_DRIVERS:
+            return self._private_of_driver(f"playwright.{name}", UNKNOWN, span)
         if name in EVALUATING:
             return of(known(f"electron.webContents.prototype.{name}", nested_evaluation.LABEL))
         if name.endswith("Worklet") and name != "Worklet":
