@@ -134,8 +134,10 @@ def _evaluate(machine: Machine, call: Call) -> Value:
             machine.hold((given,))  # what one page gives, another is given
             machine.tell((machine.read(machine.thrown),))
             machine.observe(atom)
-            if _says_its_text(machine, atom):
-                note = "the function says itself what text of it is evaluated"
+            if atom.kind == "class" or _says_its_text(machine, atom):
+                note = (
+                    "the page evaluates a class" if atom.kind == "class" else "a function says its own text"
+                )
                 machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (machine.strict and not isinstance(atom, HeapObject)):
             machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "text is evaluated in a page")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import nested_evaluation
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import V_GLOBAL, V_UNKNOWN, known, of
 from evalward.guard.domain.instructions import Op
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Value
-    from evalward.guard.domain.heap import HeapObject
-    from evalward.guard.domain.scope import Reference
+    from evalward.guard.domain.heap import Activation, HeapObject
+    from evalward.guard.domain.scope import Reference, UnitIndex
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.machine import Machine
 
@@ -18,21 +20,53 @@ if TYPE_CHECKING:
 def free_of_closure(machine: Machine, function: HeapObject, span: Span) -> None:
     """Bind the free names and `this` of a function to the page's: the page evaluates the function from its text."""
     machine.observe(function)
-    unit, lowered = function.unit, machine.lowered
-    if unit is None:
+    root, lowered = function.unit, machine.lowered
+    if root is None:
         return
     for reference in lowered.references:
+        if reference.name == "arguments" and reference.is_global and _is_outside(machine, reference, root):
+            note = "`arguments` is what the page says, as those of a function around do not travel"
+            machine.report(nested_evaluation.LABEL, Rank.USED, span, None, note)
         if reference.is_global or reference.owner is None:
             continue
-        if lowered.is_within(reference.scope.unit, unit.index) and not lowered.is_within(
-            reference.owner, unit.index
+        if lowered.is_within(reference.scope.unit, root.index) and not lowered.is_within(
+            reference.owner, root.index
         ):
             machine.write(reference.register, _in_page(machine, reference, span))
-    for inner in lowered.units:
-        if inner.arrow and lowered.is_within(inner.index, unit.index):
-            for instruction in inner.code:
-                if instruction[0] == Op.THIS and not lowered.is_within(instruction[2], unit.index):
-                    machine.write(lowered.units[instruction[2]].this, V_GLOBAL)
+    outer = lowered.units[root.index].outer
+    around = outer is not None and lowered.units[outer].strict
+    for unit in machine.activations:
+        if not lowered.is_within(unit.index, root.index):
+            continue
+        if unit.arrow:
+            _free_of_receiver(machine, unit, root)
+        elif around and unit.strict:
+            _free_of_strict_mode(machine, unit)
+
+
+def _is_outside(machine: Machine, reference: Reference, root: Activation) -> bool:
+    """Whether ``arguments`` in a function that travels is that of one around it: in arrow functions all the way."""
+    units = machine.lowered.units
+    inner: UnitIndex | None = reference.scope.unit
+    while inner is not None and units[inner].arrow:
+        if inner == root.index:
+            return True
+        inner = units[inner].outer
+    return False
+
+
+def _free_of_receiver(machine: Machine, arrow: Activation, root: Activation) -> None:
+    """Let `this` of an arrow function be the window where it is that of a function which does not travel."""
+    for instruction in arrow.code:
+        if instruction[0] is Op.THIS and not machine.lowered.is_within(instruction[2], root.index):
+            machine.write(machine.activations[instruction[2]].this, V_GLOBAL)
+
+
+def _free_of_strict_mode(machine: Machine, unit: Activation) -> None:
+    """Take a function for one in sloppy code: the strict mode of the text around it does not travel."""
+    unit.strict = False
+    if unit.ran and unit.uses_this and not unit.method:
+        machine.write(unit.this, V_GLOBAL)
 
 
 def _in_page(machine: Machine, reference: Reference, span: Span) -> Value:

@@ -233,6 +233,7 @@ class Composition:
             short_circuits = ShortCircuits(dataflow.values, lowered.optional)
             for operation in LINKS:
                 self.operations[operation] = short_circuits.around(self.operations[operation])
+        self.activations = dataflow.units
         self.thrown, self.patches = dataflow.thrown, store.patches
         self.catalogue, self.strict, self.lowered = surroundings.catalogue, surroundings.strict, lowered
         self.in_page = surroundings.in_page

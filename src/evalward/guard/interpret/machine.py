@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.flow import Flow
-    from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.domain.heap import Activation, HeapObject
     from evalward.guard.domain.instructions import Lowered
     from evalward.guard.domain.property_key import Key
     from evalward.guard.domain.span import Span
@@ -31,6 +31,7 @@ class Registers(Protocol):
     """What is read and written."""
 
     thrown: int
+    activations: Sequence[Activation]
 
     def read(self, register: int) -> Value:
         """Return a variable's value; the current instruction runs again when it changes."""
