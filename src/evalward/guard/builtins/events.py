@@ -71,10 +71,10 @@ def _event(machine: Machine, call: Call) -> Value:
                     for name in machine.inherited_names(source):
                         value = machine.get(of(source), name, call.span)
                         if name != "constructor":
-                            machine.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
+                            machine.put(atom, name, value)
                     if source.elements or source.kind == "proxy":
                         machine.extend(atom)
-                        machine.put_element(atom, source.everything() - V_GLOBAL)
+                        machine.put_element(atom, source.everything())
     return made
 
 

@@ -47,6 +47,11 @@ _NAMES_ONLY = frozenset({"globalThis", "modules", "arguments"})
 # Every host has them, but they are not of ECMA-262; the sandbox has a `random` of its own.
 _OF_HOSTS = frozenset({"console", "queueMicrotask", "structuredClone", "Math.random"})
 
+# Objects that no other host object has a member for.
+_OF_WINDOWS = frozenset({"navigator", "navigation", "customElements", "trustedTypes", "importScripts"})
+# What they stand for may be a window: the last element of an event's path, the source of a message.
+_MAYBE_WINDOWS = ("Element", "MessageSource")
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -129,6 +134,20 @@ class Catalogue:
             for path, entry in self.entries.items()
             if entry.label is None and entry.members and path.partition(".")[0] in _LENDING
         )
+        # The names in a window of namespaces, classes and interfaces, which are the same in every window.
+        self.of_windows = {
+            name: member
+            for name, member in self.globals.items()
+            if member.result.startswith("@") and (name[0].isupper() or name in _OF_WINDOWS)
+        }
+        for path in _MAYBE_WINDOWS:
+            self.entries[path].members.update({**self.of_windows, **self.entries[path].members})
+        # Objects that all code shares, whose members a payload may replace.
+        self.shared = frozenset(
+            path
+            for path, entry in self.entries.items()
+            if entry.label is None and (entry.members or entry.callable)
+        ).difference(self.lenders)
         self.element_sinks = self.entries["Element"].sinks
         self.unknown_sinks = {name: kind for name, kind in self.element_sinks.items() if kind != "text"}
         self.unknown_sinks |= WRITTEN

@@ -108,6 +108,7 @@ TAINTED_DATA = Unknown("TAINTED_DATA", 2)
 CONSTRUCTOR_OF_DATA = Unknown("CONSTRUCTOR_OF_DATA", 1)
 # `.constructor` of a value that may be callable.
 CONSTRUCTOR_OF_UNKNOWN = Unknown("CONSTRUCTOR_OF_UNKNOWN", 0)
+CONSTRUCTORS_OF_UNKNOWN: Final = frozenset({CONSTRUCTOR_OF_DATA, CONSTRUCTOR_OF_UNKNOWN})
 ANY_STRING = Unknown("ANY_STRING", 2)
 # A string that derives from arg, JSON or the page.
 TAINTED_STRING = Unknown("TAINTED_STRING", 2)
@@ -237,6 +238,13 @@ PLAIN_ELEMENT: Final = Known("Element", None, by_constructor=False)
 
 PLAIN_TEXT: Final = Known("Element", None, by_constructor=False)
 """A text node that the payload makes of a text that is no code."""
+
+
+def is_prototype(atom: Atom) -> bool:
+    """Whether an atom is the prototype of a built-in class or of one of the page's interfaces."""
+    return type(atom) is Known and (
+        atom.path.endswith(".prototype") or (atom.path == "Element" and atom.by_constructor)
+    )
 
 
 def symbol(name: str) -> Primitive:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, UNKNOWN_CONSTRUCTOR, V_UNKNOWN, Known, Value, known, of
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    UNKNOWN_CONSTRUCTOR,
+    V_GLOBAL,
+    V_UNKNOWN,
+    Known,
+    Value,
+    is_prototype,
+    known,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import MAY_HAVE_ANY_RECEIVER, MAY_HAVE_FOREIGN_CONSTRUCTOR, PRIVATE_PREFIX
@@ -58,16 +68,17 @@ class Escapes:
         dataflow = self._dataflow
         dataflow.reader = target
         dataflow.spend(1 + (len(target.properties) + len(target.items) >> 2))
-        hidden = (
-            _CALLEE if target.kind == "arguments" else frozenset[str]()
-        )  # it is the payload's own function
-        if _EVENT in target.prototype:
-            hidden = _TARGETS  # the host itself put them there, the window among them
+        # What is hidden is the payload's own function, or what the host itself put there, the window among it.
+        named = _TARGETS if _EVENT in target.prototype else frozenset[str]()
+        hidden = _CALLEE if target.kind == "arguments" else named
         for parent in target.prototype:
             if type(parent) is Known and parent.path in self._catalogue.lenders:
                 self._store.lend(parent)
+        # The window is in every event: one that the payload puts there leads no other code further.
+        held = V_GLOBAL if _EVENT in target.prototype else BOTTOM
+        elements = target.elements - held
         visible = [
-            value
+            value - held
             for name, value in target.properties.items()
             if not name.startswith(PRIVATE_PREFIX) and name not in hidden
         ]
@@ -83,11 +94,12 @@ class Escapes:
         methods = frozenset[HeapObject]() if direct else self._methods_of(target)
         for method in sorted(methods, key=lambda function: function.serial):
             self._store.escape_method(method, target)
-        for value in [*visible, target.elements, *target.items]:
+        for value in [*visible, elements, *target.items]:
             self._judgement.judge_answer(value, Span.at(target.start))
             self._judgement.leak(value - methods, Flow.RETURN, Span.at(target.start))
         if self._strict:
-            above = frozenset(parent for parent in target.prototype if type(parent) is Known)
+            # Other code that has an object does not give back its built-in prototype.
+            above = frozenset(a for a in target.prototype if type(a) is Known and not is_prototype(a))
             self._judgement.use(above, Flow.RETURN, Span.at(target.start))
             if any(UNKNOWN_CONSTRUCTOR in value for value in [*visible, target.elements, *target.items]):
                 self._judgement.use(of(UNKNOWN_CONSTRUCTOR), Flow.ARGUMENT, Span.at(target.start))

@@ -12,6 +12,7 @@ from evalward.guard.constructs import (
     function_constructor,
     function_new,
     process,
+    prototype_tampering,
     reflection,
     string_timer,
 )
@@ -27,10 +28,12 @@ from evalward.guard.domain.atoms import (
     Known,
     Primitive,
     Value,
+    is_prototype,
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import NAMESPACES, REFLECTING
+from evalward.guard.interpret.object_store import may_be_host
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -145,6 +148,8 @@ class Judgement:
 
     def _lend(self, atom: Known) -> None:
         """Note what other code may give back (guard.md §2): it keeps the value, and no list names all that do."""
+        if atom.path in self._catalogue.shared or is_prototype(atom):
+            self._store.lend_builtin(atom)
         if atom.path in self._catalogue.lenders or atom.path in REFLECTING:
             self._store.lend(atom)
             return
@@ -176,7 +181,15 @@ class Judgement:
             self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
 
     def change(self, atom: Atom, span: Span) -> bool:
-        """Report a change of an object of `process`, of which a payload may only read; say whether it is one."""
+        """Report a change of an object of `process`, of which a payload may only read; say whether it is one.
+
+        An unknown object may be a built-in prototype that the payload gave to other code.
+        """
+        if type(atom) is not Known and may_be_host(atom):
+            for lent in filter(is_prototype, self._store.lent_builtins()):
+                note = f"what may be `{lent}` is changed"
+                self._findings.report(prototype_tampering.LABEL, Rank.BY_KEY, span, lent, note)
+            return False
         path = atom.path if type(atom) is Known and atom.label is None else ""
         if self._store.is_of_process(atom):
             path = "process.argv"

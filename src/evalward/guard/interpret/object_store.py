@@ -21,6 +21,7 @@ from evalward.guard.domain.slots import (
     CUSTOM_ELEMENTS,
     FIXED,
     GROWN,
+    LENT_BUILTINS,
     LENT_FUNCTIONS,
     LENT_OBJECTS,
     MAY_BE_PROXIES,
@@ -115,6 +116,14 @@ class ObjectStore:
         """Return the built-in functions that an unknown callee may be; what reads them runs again with more."""
         self.patches.readers[self._dataflow.reader] = None
         return self.patches.properties.get(LENT_FUNCTIONS, BOTTOM)
+
+    def lend_builtin(self, atom: Atom) -> None:
+        """Note that other code gets hold of an object that all code shares, and may give it back to be changed."""
+        self.put(self._on_hosts(LENT_BUILTINS), LENT_BUILTINS, of(atom))
+
+    def lent_builtins(self) -> Value:
+        """Return the shared objects that an unknown one may be; what reads them runs again with more."""
+        return self._on_hosts(LENT_BUILTINS).properties.get(LENT_BUILTINS, BOTTOM)
 
     def hand_to_host(self, made: Value) -> None:
         """Note that the host may give back these instances of classes that extend its own, with all they inherit."""

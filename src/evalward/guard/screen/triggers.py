@@ -154,6 +154,9 @@ _TEXT_METHODS = frozenset(
 )
 _BESIDE = frozenset({b"before", b"after"})
 _BESIDE_CALL = re.compile(rb"(?:\.\s*|['\"`]|\{[^{}]*)(?:before|after)\b")
+# Members of an event that may be the window, and what gives the functions of a window without a name of one.
+_WINDOWS_OF_EVENTS = frozenset(b"view source target currentTarget srcElement composedPath".split())
+_LISTING = frozenset(b"values entries assign getOwnPropertyDescriptors".split())
 _DRIVER_NAMES = frozenset(name.encode() for name in USUAL_BINDINGS[Target.NODE] if name != "arg")
 _MEMBER = re.compile(
     rb"\.\s*([A-Za-z_$][\w$]*)|\[\s*['\"`]([\w$]+)"
@@ -218,7 +221,11 @@ def names_something(source: bytes, *, driven: bool = False, electron: bool = Fal
     present = frozenset(source.translate(_NAMES_ONLY).split())
     if not present.isdisjoint(TRIGGERS) and not are_harmless(source, present & TRIGGERS, present):
         return True
-    if present >= _COPIED_TO_PAGE or (driven and _asks_driver(source, present)):
+    if (
+        present >= _COPIED_TO_PAGE
+        or _may_list_window(source, present)
+        or (driven and _asks_driver(source, present))
+    ):
         return True
     if electron and b"_" in source and _PRIVATE_MEMBER.search(source) is not None:
         return True
@@ -229,6 +236,13 @@ def names_something(source: bytes, *, driven: bool = False, electron: bool = Fal
     if not present.isdisjoint(_TEXTS) and _TEXT_WRITE.search(source) is not None:
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
+
+
+def _may_list_window(source: bytes, present: frozenset[bytes]) -> bool:
+    """Whether the functions of a window that an event carries may be listed or copied, without a name."""
+    return not present.isdisjoint(_WINDOWS_OF_EVENTS) and (
+        b"..." in source or (b"Object" in present and not present.isdisjoint(_LISTING))
+    )
 
 
 def _may_change(source: bytes, names: frozenset[bytes]) -> bool:

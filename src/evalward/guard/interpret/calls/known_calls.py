@@ -163,7 +163,9 @@ class KnownCalls:
 
     def _judge_change(self, changed: Value, span: Span) -> None:
         for atom in changed:
-            if type(atom) is Known and atom.path.endswith(".prototype"):
+            if type(atom) is not Known:
+                self._judgement.change(atom, span)
+            elif atom.path.endswith(".prototype"):
                 self._findings.report(
                     prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is changed"
                 )

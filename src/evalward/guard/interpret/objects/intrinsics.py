@@ -35,7 +35,7 @@ UNKNOWN_PRIMITIVE_PROTOTYPES = {
     ANY_SYMBOL: "Symbol.prototype",
 }
 ELEMENT_PROTOTYPE = known("Element", by_constructor=True)
-
+PROTOTYPE_OF_HOST = known("HostInterface.prototype")
 OF_LANGUAGE = frozenset(
     {
         *(

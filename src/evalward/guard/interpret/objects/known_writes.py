@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.constructs import call_sites, dynamic_key, navigation, prototype_tampering
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, PLAIN_ELEMENT, V_UNDEFINED, Known, Value, of
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    CONSTRUCTORS_OF_UNKNOWN,
+    PLAIN_ELEMENT,
+    V_UNDEFINED,
+    Known,
+    Value,
+    is_prototype,
+    known,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.slots import MAY_HOLD_CODE
-from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
+from evalward.guard.interpret.objects.intrinsics import OF_LANGUAGE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.interpret.script_texts import any_script
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.held_texts import HeldTexts
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.run_state import RunState
 
+_CLASSES: Final[Value] = frozenset(map(known, OF_LANGUAGE))
 _STDOUT: Final = "process.stdout"
 
 
@@ -48,7 +60,7 @@ class KnownWrites:
         if name == "prepareStackTrace":
             self._findings.report(call_sites.LABEL, Rank.USED, span, atom, "`prepareStackTrace` is written")
             return
-        if atom.path.endswith(".prototype") or atom is ELEMENT_PROTOTYPE:
+        if is_prototype(atom):
             self._findings.report(
                 prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is written"
             )
@@ -103,6 +115,19 @@ class KnownWrites:
                 (value,)
             )  # what is written to one member may be read from another: `ariaLabel`, `rel`
         self._judgement.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, span)
+
+    def set_on_shared(self, owner: Atom, name: str, value: Value, span: Span) -> None:
+        """Write to an unknown object that all code may share: one that was given away, a class by `constructor`."""
+        shared = self._store.lent_builtins()
+        for atom in shared | _CLASSES if owner in CONSTRUCTORS_OF_UNKNOWN else shared:
+            if type(atom) is Known and not is_prototype(atom) and self._is_function_of(atom, name):
+                self.set_on_known(atom, name, value, span)
+
+    def _is_function_of(self, atom: Known, name: str) -> bool:
+        """Whether a member of an object, own or inherited, is a function or an object."""
+        entry = self._catalogue.get(atom.path)
+        member = entry.members.get(name) or self._catalogue.get(entry.prototype).members.get(name)
+        return member is not None and member.result.startswith("@")
 
     def _judge_contents(self, atom: Known, kind: str | None, value: Value, span: Span) -> None:
         """Judge the text or the source of an element that may be a script."""

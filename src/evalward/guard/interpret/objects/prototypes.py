@@ -17,7 +17,12 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import SYMBOL_PREFIX
-from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE, PRIMITIVE_PROTOTYPES, PROTOTYPES
+from evalward.guard.interpret.objects.intrinsics import (
+    ELEMENT_PROTOTYPE,
+    PRIMITIVE_PROTOTYPES,
+    PROTOTYPE_OF_HOST,
+    PROTOTYPES,
+)
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -82,4 +87,4 @@ class Prototypes:
             return of(known("String.prototype"))
         if type(atom) is Primitive:
             return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
-        return of(UNKNOWN)
+        return of(PROTOTYPE_OF_HOST, UNKNOWN)

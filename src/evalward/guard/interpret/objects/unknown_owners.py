@@ -19,6 +19,7 @@ from evalward.guard.domain.atoms import (
     COMPOSED_CHARACTER,
     CONSTRUCTOR_OF_DATA,
     CONSTRUCTOR_OF_UNKNOWN,
+    CONSTRUCTORS_OF_UNKNOWN,
     HOST_HELD_TEXT,
     OPAQUE_HOST_MEMBER,
     STRING_UNKNOWNS,
@@ -38,7 +39,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.slots import LENT_OBJECTS, MAY_HOLD_FUNCTIONS
 from evalward.guard.domain.values import REFLECTING
 from evalward.guard.interpret.objects.catalogued import INHERITED, INHERITED_ACCESSORS, Catalogued
-from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOTYPES
+from evalward.guard.interpret.objects.intrinsics import PROTOTYPE_OF_HOST, UNKNOWN_PRIMITIVE_PROTOTYPES
 from evalward.guard.interpret.objects.private_api import denied_member
 from evalward.guard.syntax.literals import is_index
 
@@ -73,8 +74,6 @@ _OF_TEXTS = frozenset(
     }
 )
 
-_INTERFACE_PROTOTYPE: Value = of(known("HostInterface.prototype"))
-
 
 class UnknownOwners:
     """Reads by a name from an unknown owner."""
@@ -83,6 +82,7 @@ class UnknownOwners:
         self, state: RunState, held: HeldTexts, host_objects: HostObjects, catalogued: Catalogued
     ) -> None:
         self._dataflow = state.dataflow
+        self._store = state.store
         self._patches = state.store.patches
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
@@ -113,20 +113,22 @@ class UnknownOwners:
             return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
         if name == "constructor":
             return self._constructor_of_unknown(atom, span)
+        if name == "prototype" and atom in CONSTRUCTORS_OF_UNKNOWN:
+            return of(PROTOTYPE_OF_HOST, UNKNOWN) | self._lent(name, span)
         if name in INHERITED or name in INHERITED_ACCESSORS:
             found = self._catalogued.get_builtin("Object.prototype", name, span)
             return found if atom is UNKNOWN_PLAIN else found | of(UNKNOWN)
         if atom is TAINTED_DATA:
             if name in _OF_TEXTS and MAY_HOLD_FUNCTIONS not in self._patches.properties:
                 return of(known(f"String.prototype.{name}")) | self._put_there(name)
-            return self._may_be_page_object(name, span) | self._put_there(name) | self.data_inside()
+            return self._may_be_page_object(atom, name, span) | self._put_there(name) | self.data_inside()
         if atom is TAINTED_SELECTION:
             return of(TAINTED_SELECTION_PROTOTYPE) if name == "prototype" else BOTTOM
         if atom is TAINTED_SELECTION_PROTOTYPE:
             return of(atom) if name == "prototype" else BOTTOM
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name, span) | self._put_there(name) | of(UNKNOWN)
+        return self._may_be_page_object(atom, name, span) | self._put_there(name) | of(UNKNOWN)
 
     def _constructor_of_unknown(self, atom: Atom, span: Span) -> Value:
         if atom in {CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA}:
@@ -146,14 +148,18 @@ class UnknownOwners:
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         if name == "prototype" and atom.path in self._catalogue.interfaces:
-            return _INTERFACE_PROTOTYPE
+            return of(PROTOTYPE_OF_HOST)
         denied = denied_member(atom.path, name)
         if denied is not None:
             self._findings.origin(denied, atom, f"`{name}` is private to `{atom.path}`", span)
             return of(denied)
         if atom.path.startswith(_DRIVERS) and (name[:1] == "_" or name[-1:] == "_"):
             return self._private_of_driver(f"{atom.path}.{name}", atom, span)
-        return self._may_be_page_object(name, span) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
+        return (
+            self._may_be_page_object(atom, name, span)
+            | self._put_there(name)
+            | of(host(f"{atom.path}.{name}"))
+        )
 
     def data_inside(self) -> Value:
         """Return the members of data: data, and functions once the payload has stored one in data."""
@@ -181,23 +187,30 @@ class UnknownOwners:
                 made = known(path, member.label)
                 self._findings.origin(made, atom, f"`{name}` is read from what may be `{atom.path}`", span)
                 found |= of(made)
+        if name != "prototype" and (not name[:1].isupper() or name in self._catalogue.of_windows):
+            return found
+        for atom in self._store.lent_builtins():  # `Array`, `Intl`: what leads to a prototype
+            if type(atom) is Known:
+                member = self._catalogue.get(atom.path).members.get(name)
+                if member is not None and member.label is None and member.result[:1] == "@":
+                    found |= of(known(member.result[1:]))
         return found
 
-    def _may_be_page_object(self, name: str, span: Span) -> Value:
+    def _may_be_page_object(self, atom: Atom, name: str, span: Span) -> Value:
         """Return the method of this name that judges its arguments: any unknown object may be a window.
 
+        Its namespaces and classes are not among data: `utils.cache.Reflect` of what a caller sends is the caller's.
         An object that the payload gave to other code may be what that gives back.
         """
         self._patches.readers[self._dataflow.reader] = None
-        found = self._by_name(name, span)
-        return found | self._lent(name, span) if LENT_OBJECTS in self._patches.properties else found
+        return self._by_name(name, span, perhaps_window=atom is not TAINTED_DATA) | self._lent(name, span)
 
     def _private_of_driver(self, path: str, owner: Atom, span: Span) -> Value:
         made = known(path, nested_evaluation.LABEL)
         self._findings.origin(made, owner, "a private member leads to the driver's connection", span)
         return of(made)
 
-    def _by_name(self, name: str, span: Span) -> Value:
+    def _by_name(self, name: str, span: Span, *, perhaps_window: bool) -> Value:
         if name in _COMPILERS:
             return of(known(name, _COMPILERS[name]))
         if name == "webContents" and "BrowserWindow" in self._modules:
@@ -213,4 +226,7 @@ class UnknownOwners:
         if name in _OF_NODES:
             return of(_OF_NODES[name])
         path = JUDGING.get(name)
-        return of(known(path)) if path is not None else BOTTOM
+        if path is not None:
+            return of(known(path))
+        member = self._catalogue.of_windows.get(name) if perhaps_window else None
+        return BOTTOM if member is None else of(known(member.result[1:], member.label))

@@ -189,6 +189,8 @@ class Writes:
                 self._findings.report(
                     call_sites.LABEL, Rank.USED, span, atom, "`prepareStackTrace` is written"
                 )
+            self._judgement.change(atom, span)
+            self._known_writes.set_on_shared(atom, name, value, span)
             kind = "value" if name in ATTRIBUTE_VALUES else self._catalogue.unknown_sinks.get(name)
             if kind is not None:
                 self._sinks.sink(kind, value, span, certain=False)
@@ -292,6 +294,7 @@ class Writes:
             self._findings.polluted.append(span)
             return
         if not numeric:
+            self._judgement.change(atom, span)
             self._judgement.unresolved(atom, span)
             self._store.expect_calls()
             if not value.isdisjoint(MAYBE_CONSTRUCTORS):
