@@ -72,14 +72,18 @@ class UnknownCallbacks:
         element = self._elements.get_element(atom, span.start) or V_UNKNOWN
         given: Value = BOTTOM
         result = V_TAINTED_DATA if atom is TAINTED_DATA else V_UNKNOWN
-        for value in (*args, rest):
+        called = BOTTOM
+        for index, value in enumerate((*args, rest)):
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
             each: tuple[Value, ...] = (element, V_ANY_NUMBER, of(atom))
             if key in REDUCING:
                 given = join(given, self._reduce(functions, each, args[1] if len(args) > 1 else rest, span))
             else:
-                given = join(given, self._calls.call(functions, V_UNKNOWN, each, span))
-            self._judgement.leak(value - functions, Flow.ARGUMENT, span)
+                # What follows a callback is its `this`, as it is or as the owner's own algorithm has it.
+                this = V_UNKNOWN.union(*args[index + 1 :], rest)
+                given = join(given, self._calls.call(functions, this, each, span))
+            self._judgement.leak(value if called else value - functions, Flow.ARGUMENT, span)
+            called |= functions
         if key in REDUCING:
             return join(join(result, given), args[1] if len(args) > 1 else rest)
         if key not in _MAPPING or not given:
