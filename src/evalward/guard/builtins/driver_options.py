@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import UNDEFINED, V_UNKNOWN, known, of
+from evalward.guard.domain.atoms import UNDEFINED, UNKNOWN, V_UNKNOWN, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 
@@ -115,7 +115,9 @@ def _is_harmless(machine: Machine, options: Atom, harmless: frozenset[str], *, e
         return False
     machine.observe(options)
     inherits = any(isinstance(parent, HeapObject) for parent in options.prototype)
-    if options.getters or inherits or ((options.escaped or options.elements) and not escapes):
+    # What holds the options may have written anything that is not known, but for what this is about.
+    written = options.elements - {UNKNOWN} if escapes else options.elements
+    if options.getters or written or inherits or (options.escaped and not escapes):
         return False
     given = machine.items_of(options.properties.get("args", frozenset()))
     arguments = [] if "args" not in options.properties else given

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import V_GLOBAL, V_UNKNOWN, known, of
+from evalward.guard.domain.atoms import V_GLOBAL, V_UNDEFINED, V_UNKNOWN, known, of
 from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.slots import TRAVELS
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Value
@@ -27,6 +28,11 @@ def free_of_closure(machine: Machine, function: HeapObject, span: Span) -> None:
         if reference.name == "arguments" and reference.is_global and _is_outside(machine, reference, root):
             note = "`arguments` is what the page says, as those of a function around do not travel"
             machine.report(nested_evaluation.LABEL, Rank.USED, span, None, note)
+        if reference.is_global and reference.name in machine.bound_names:
+            if lowered.is_within(reference.scope.unit, root.index):
+                machine.put(machine.patches, TRAVELS, V_UNDEFINED)
+                machine.put(machine.patches, f"{TRAVELS}{int(root.index)}", V_UNDEFINED)
+            continue
         if reference.is_global or reference.owner is None:
             continue
         if lowered.is_within(reference.scope.unit, root.index) and not lowered.is_within(

@@ -119,7 +119,6 @@ JUDGING: Final = {
     "respond": "playwright.route.fulfill",
     "showOverlay": "playwright.page.screencast.showOverlay",
     "send": "unknown.send",
-    **{name: f"unknown.{name}" for name in STARTING},
     "browserType": "playwright.browser.browserType",  # of what an event carries
     "loadURL": "electron.webContents.prototype.loadURL",
     "getProperty": "unknown.getProperty",
@@ -136,6 +135,13 @@ WRITTEN: Final = {
     "nodeIntegrationInSubFrames": "setting",
 }
 """Members, other than those of elements, of which a write is a sink on any receiver, and the kind of sink."""
+JUDGING_OF_DRIVERS: Final = {
+    **{name: f"unknown.{name}" for name in STARTING},
+    **dict.fromkeys(("newPage", "newContext"), "playwright.browser.newContext"),
+    **{name: f"playwright.page.{name}" for name in ("screencast", "routeFromHAR", "addStyleTag", "locator")},
+    "storageState": "playwright.context.storageState",
+}
+"""Members of a driver's objects that judge their arguments, on any receiver in code that drives a page."""
 # Those that lead from one documented object to another (`_page`, `_parent`) are left out: code has members of these
 # names of its own, and what evaluates or starts something at the end of such a way is judged by its own name.
 PRIVATE_OF_DRIVERS: Final = frozenset(

@@ -234,6 +234,7 @@ class Composition:
             for operation in LINKS:
                 self.operations[operation] = short_circuits.around(self.operations[operation])
         self.activations = dataflow.units
+        self.bound_names = frozenset(surroundings.bindings) | frozenset(surroundings.modules)
         self.thrown, self.patches = dataflow.thrown, store.patches
         self.catalogue, self.strict, self.lowered = surroundings.catalogue, surroundings.strict, lowered
         self.in_page = surroundings.in_page

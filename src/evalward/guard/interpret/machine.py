@@ -32,6 +32,7 @@ class Registers(Protocol):
 
     thrown: int
     activations: Sequence[Activation]
+    bound_names: frozenset[str]
 
     def read(self, register: int) -> Value:
         """Return a variable's value; the current instruction runs again when it changes."""

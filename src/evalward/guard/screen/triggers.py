@@ -72,7 +72,7 @@ _ELECTRON_KINDS = frozenset({BindingKind.ELECTRON, BindingKind.ELECTRON_APP_MODU
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
     """Return every word that wakes the resolver, derived from what the guard knows of capabilities."""
     words = {*markup.WORDS, *_bound_names(), *EVALUATING}
-    words |= JUDGING.keys() - _ORDINARY_METHODS
+    words |= (JUDGING.keys() - _ORDINARY_METHODS) | {"launch", "launchServer", "launchPersistentContext"}
     for construct in CONSTRUCTS.values():
         words.update(construct.wakes.split())
     for path, entry in catalogue.entries.items():

@@ -21,6 +21,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject, Readers
 from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.slots import TRAVELS
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -158,13 +159,14 @@ class Variables:
             return self._sink_arguments()
         bound = self._bindings.get(name)
         if bound is not None:
-            return bound
+            return join(bound, self._of_page(name)) if self._travels(reference) else bound
         member = self._catalogue.globals.get(name)
         stored = self._catalogued.global_value(name)
         if stored and member is None and not (stored == V_UNDEFINED and name in self._modules):
             return join(stored, of(host(name)))
         if member is None and name in self._modules and not stored - V_UNDEFINED:
-            return self._catalogued.module_named(name, span)
+            module = self._catalogued.module_named(name, span)
+            return join(module, self._of_page(name)) if self._travels(reference) else module
         if member is None:
             inherited = self._catalogued.get_builtin("Object.prototype", name, span)
             return inherited or of(host(name))
@@ -175,6 +177,21 @@ class Variables:
             if type(atom) is Known and atom.label is not None:
                 self._findings.origin(atom, None, f"`{atom.path}` is read here", span)
         return join(made, stored) if stored else made
+
+    def _travels(self, reference: Reference) -> bool:
+        """Whether a page evaluates the function with this reference, where a name of the driver is not bound."""
+        patches = self._store.patches
+        patches.readers[self._dataflow.reader] = None
+        if TRAVELS not in patches.properties:
+            return False
+        unit: UnitIndex | None = reference.scope.unit
+        while unit is not None and f"{TRAVELS}{int(unit)}" not in patches.properties:
+            unit = self._lowered.units[unit].outer
+        return unit is not None
+
+    def _of_page(self, name: str) -> Value:
+        """Return what a name of the driver may be in a page: an element, or what a script put there."""
+        return join(self._catalogued.global_value(name), of(host(name)))
 
     def _arguments_unit(self, unit: UnitIndex) -> Activation | None:
         current: UnitIndex | None = unit

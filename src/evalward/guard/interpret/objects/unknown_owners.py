@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, PRIVATE_OF_DRIVERS
+from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, JUDGING_OF_DRIVERS, PRIVATE_OF_DRIVERS
 from evalward.guard.constructs import (
     constructor_chain,
     eval_call,
@@ -225,7 +225,7 @@ class UnknownOwners:
             return of(known(f"host.{name}", worker.LABEL))
         if name in _OF_NODES:
             return of(_OF_NODES[name])
-        path = JUDGING.get(name)
+        path = JUDGING.get(name) or (JUDGING_OF_DRIVERS.get(name) if self._driven else None)
         if path is not None:
             return of(known(path))
         member = self._catalogue.of_windows.get(name) if perhaps_window else None
