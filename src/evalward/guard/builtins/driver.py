@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.document import OF_SCRIPTS, is_plain
+from evalward.guard.builtins.driver_handles import behind_handles, handle
 from evalward.guard.builtins.driver_travel import free_of_closure
 from evalward.guard.builtins.timers import is_turned_into_text
 from evalward.guard.constructs import nested_evaluation
@@ -77,10 +78,10 @@ def _elements(machine: Machine, selectors: Value) -> Value:
 def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     """Return the arguments of a function that a page evaluates: the selected elements, then copies of the arguments."""
     held = [atom for atom in call.this if isinstance(atom, HeapObject)] if "handle" in call.path else []
-    for handle in held:
-        machine.observe(handle)
+    for each in held:
+        machine.observe(each)
     if held:
-        selected = [handle.elements for handle in held[:1]]
+        selected = [each.elements for each in held[:1]]
     elif "electronApp" in call.path:
         selected = [of(known("electron"))]
     elif "locator" in call.path or call.path.endswith("$eval"):
@@ -92,7 +93,7 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     copies = [
         value
         if value and all(type(atom) is str or type(atom) is Primitive for atom in value)
-        else value | V_TAINTED_DATA | _behind_handles(machine, value) | _located(machine, value)
+        else value | V_TAINTED_DATA | behind_handles(machine, value) | _located(machine, value)
         for value in call.args[position + 1 :]
     ]
     given = [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
@@ -151,7 +152,7 @@ def _evaluate(machine: Machine, call: Call) -> Value:
         machine.leak(value, Flow.ARGUMENT, call.span)
     made = machine.allocate("promise", call.span.start, "evaluated")
     if call.path in _ELECTRON_HANDLES or (call.path.endswith(_HANDLES) and _holds_code(machine, given)):
-        machine.put_element(made, _handle(machine, call, given))
+        machine.put_element(made, handle(machine, call, given))
     else:
         machine.put_element(
             made,
@@ -219,49 +220,6 @@ def _holds_code(machine: Machine, given: Value) -> bool:
         or (type(atom) is Known and (atom.label is not None or machine.catalogue.get(atom.path).callable))
         for atom in given
     )
-
-
-def _handle(machine: Machine, call: Call, held: Value) -> Value:
-    """Return a handle, whose `evaluate` passes the object to a function."""
-    made = machine.instance("playwright.handle", call.span.start)
-    for atom in made:
-        if isinstance(atom, HeapObject):
-            machine.put_element(atom, held)
-    return made
-
-
-def _behind_handles(machine: Machine, value: Value) -> Value:
-    """Return the arguments with handles replaced by their objects."""
-    held: Value = frozenset()
-    for atom in value:
-        if type(atom) is Known and atom.path == "playwright.locator":
-            held |= of(known("Element"))
-        if isinstance(atom, HeapObject) and known("playwright.handle") in atom.prototype:
-            machine.observe(atom)
-            held |= atom.elements
-    return held
-
-
-def _property(machine: Machine, call: Call) -> Value:
-    """``handle.getProperty(name)``: a handle of the property; of ``getProperties`` a map of such."""
-    is_unknown = call.path.startswith("unknown.")
-    held = V_UNKNOWN if is_unknown else _behind_handles(machine, call.this)
-    if not call.path.endswith("Properties"):
-        held = machine.get_computed(held, call.arg(0), call.span)
-    made = _handle(machine, call, held)
-    if call.path.endswith(".get"):
-        return made
-    promise = machine.allocate("promise", call.span.start, "property")
-    machine.put_element(promise, made | V_UNKNOWN if is_unknown else made)
-    return of(promise)
-
-
-def _browser_window(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("promise", call.span.start, "window")
-    machine.put_element(
-        made, _handle(machine, call, machine.instance("electron.BrowserWindow.prototype", call.span.start))
-    )
-    return of(made)
 
 
 def _expose(machine: Machine, call: Call) -> Value:
@@ -334,11 +292,4 @@ TRANSFER: dict[str, Transfer] = {
         for name in ("locator", "$", "$$", "waitForSelector")
     },
     **{f"playwright.locator.{name}": _filter for name in ("filter", "map")},
-    "playwright.electronApp.browserWindow": _browser_window,
-    **{f"playwright.handle.{name}": _property for name in ("getProperty", "getProperties", "get")},
-    **{
-        f"{owner}.{name}": _property
-        for owner in ("playwright.locator", "unknown")
-        for name in ("getProperty", "getProperties")
-    },
 }
