@@ -49,8 +49,8 @@ _OF_HOSTS = frozenset({"console", "queueMicrotask", "structuredClone", "Math.ran
 
 # Objects that no other host object has a member for.
 _OF_WINDOWS = frozenset({"navigator", "navigation", "customElements", "trustedTypes", "importScripts"})
-# What they stand for may be a window: the last element of an event's path, the source of a message.
-_MAYBE_WINDOWS = ("Element", "MessageSource")
+MAYBE_WINDOWS = ("Element", "MessageSource")
+"""Entries of what may be a window: the last element of an event's path, the source of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Catalogue:
             for name, member in self.globals.items()
             if member.result.startswith("@") and (name[0].isupper() or name in _OF_WINDOWS)
         }
-        for path in _MAYBE_WINDOWS:
+        for path in MAYBE_WINDOWS:
             self.entries[path].members.update({**self.of_windows, **self.entries[path].members})
         # Objects that all code shares, whose members a payload may replace.
         self.shared = frozenset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.catalogue.entries import MAYBE_WINDOWS
 from evalward.guard.constructs import call_sites, dynamic_key, navigation, prototype_tampering
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.constructs.rank import Rank
@@ -84,10 +85,9 @@ class KnownWrites:
             return
         if atom.path == "globalThis":
             self._judgement.use(value, Flow.GLOBAL, span)
-            self._store.put(self._global_object, name, value)
-            register = self._lowered.global_registers.get(name)
-            if register is not None:
-                self._dataflow.write(register, value)
+            self._set_global(name, value)
+        elif atom.path in MAYBE_WINDOWS:
+            self._set_on_window(name, value)
         if atom.path == "location":
             self._findings.report(navigation.LABEL, Rank.NAVIGATES, span, None, "the page is left")
         if name in ATTRIBUTE_VALUES:
@@ -118,10 +118,26 @@ class KnownWrites:
 
     def set_on_shared(self, owner: Atom, name: str, value: Value, span: Span) -> None:
         """Write to an unknown object that all code may share: one that was given away, a class by `constructor`."""
+        self._set_on_window(name, value)
         shared = self._store.lent_builtins()
         for atom in shared | _CLASSES if owner in CONSTRUCTORS_OF_UNKNOWN else shared:
             if type(atom) is Known and not is_prototype(atom) and self._is_function_of(atom, name):
                 self.set_on_known(atom, name, value, span)
+
+    def _set_on_window(self, name: str, value: Value) -> None:
+        """Write to what may be a window: a function that is replaced there is replaced for every program."""
+        member = self._catalogue.globals.get(name)
+        if member is not None and member.result.startswith("@"):
+            path = member.result[1:]
+            if name in self._catalogue.of_windows or (path == name and self._catalogue.get(path).callable):
+                self._store.put(self._patches, f"globalThis.{name}", value)
+                self._set_global(name, value)
+
+    def _set_global(self, name: str, value: Value) -> None:
+        self._store.put(self._global_object, name, value)
+        register = self._lowered.global_registers.get(name)
+        if register is not None:
+            self._dataflow.write(register, value)
 
     def _is_function_of(self, atom: Known, name: str) -> bool:
         """Whether a member of an object, own or inherited, is a function or an object."""

@@ -22,6 +22,7 @@ from evalward.guard.interpret.objects.intrinsics import (
     PRIMITIVE_PROTOTYPES,
     PROTOTYPE_OF_HOST,
     PROTOTYPES,
+    UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 
 if TYPE_CHECKING:
@@ -87,4 +88,6 @@ class Prototypes:
             return of(known("String.prototype"))
         if type(atom) is Primitive:
             return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
+        if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
+            return of(known(UNKNOWN_PRIMITIVE_PROTOTYPES[atom]))
         return of(PROTOTYPE_OF_HOST, UNKNOWN)
