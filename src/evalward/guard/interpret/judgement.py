@@ -187,7 +187,7 @@ class Judgement:
         """
         if type(atom) is not Known and may_be_host(atom):
             for lent in filter(is_prototype, self._store.lent_builtins()):
-                note = f"what may be `{lent}` is changed"
+                note = f"what may be `{lent.path if type(lent) is Known else lent}` is changed"
                 self._findings.report(prototype_tampering.LABEL, Rank.BY_KEY, span, lent, note)
             return False
         path = atom.path if type(atom) is Known and atom.label is None else ""

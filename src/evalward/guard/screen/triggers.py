@@ -139,6 +139,9 @@ _MEMBER_WRITE = re.compile(
     rb"|(?:\+\+|--)|(?<![\w$])(?:delete|assign)(?![\w$])|for\s*\([^;()]*[.\])][^;()]* (?:of|in) |//|/\*"
 )
 
+# A prototype that is handed on, as the receiver of a method that may change it.
+_PROTOTYPE_AS_VALUE = re.compile(rb"prototype(?![\w$])(?!\s*(?:\?\.|[.\[(]))")
+
 
 # A driver's objects wake by their names where a member is read that neither their API nor ECMA-262 has.
 # What gives text to an element, which may be a script that has not run.
@@ -250,7 +253,9 @@ def _may_change(source: bytes, names: frozenset[bytes]) -> bool:
     for name in names:
         other_use, assigned = _STANDARD_USE[name]
         if other_use.search(source) and (
-            assigned.search(source) or (_STANDARD[name] and _MEMBER_WRITE.search(source))
+            assigned.search(source)
+            or (_STANDARD[name] and _MEMBER_WRITE.search(source))
+            or _PROTOTYPE_AS_VALUE.search(source)
         ):
             return True
     return False
