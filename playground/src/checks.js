@@ -26,7 +26,7 @@ export const KINDS = {
     said: 'functions and results that leave',
     names: {
       f: 'a function of the payload', cl: 'a class of the payload', ob: 'an object with methods', pm: 'a private method', ga: 'the arguments of a module', p: 'a function as text', tx: 'a text for another realm',
-      rx: 'a regular expression', end: 'the result',
+      rx: 'a regular expression', bf: 'the result after a function in a block', end: 'the result',
     },
   },
   ends: { said: 'denials', names: { d: 'a name that is always denied', fi: 'a finally that no denial runs' } },

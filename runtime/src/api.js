@@ -8,4 +8,4 @@ export { gs, gd, d, hd, t } from './global.js';
 export { f, p, tx, rx, cl, ob, va, ga, pr, pm } from './functions.js';
 export { it, sp, os, need, om, us, ye } from './patterns.js';
 export { io } from './instance.js';
-export { ca, fi, end } from './ends.js';
+export { bf, ca, fi, end } from './ends.js';

@@ -1,7 +1,7 @@
 // Where control leaves: a denial is thrown again, and no capability leaves with the completion value.
 import {
-  apply, ArrayPrototype, create, defineProperty, hasOwn, isArray, isObject, getPrototypeOf, ObjectPrototype, ownDescriptor, ownKeys, PromiseCtor,
-  PromisePrototype, then, weakMap,
+  apply, ArrayPrototype, create, defineProperty, functionToString, hasOwn, isArray, isObject, getPrototypeOf, ObjectPrototype, ownDescriptor,
+  ownKeys, PromiseCtor, PromisePrototype, stringIndexOf, then, weakMap,
 } from './natives.js';
 import { checkAlive, dead, deny, onDenial } from './denial.js';
 import { registerOwn } from './functions.js';
@@ -18,6 +18,12 @@ export function ca(error) {
 
 /** The start of `finally`. */
 export const fi = checkAlive;
+
+// Other engines begin a new line before these words.
+const isV8 = apply(stringIndexOf, apply(functionToString, apply, []), [' { [native code] }']) > 0;
+
+/** The completion value after a function in a block, which ECMA-262 §B.3.2.2 leaves as it was. For V8 its assignment is a statement. */
+export const bf = (before, f) => (isV8 ? f : before);
 
 const ignore = () => {};
 

@@ -31,7 +31,7 @@ config => {
   const templates = new Map();
   const global = globalThis;
   return {
-    v: x => x, a: x => x, t: x => x, r: x => x, p: x => x, va: x => x, ca: x => x, ye: x => x, fi() {}, end: x => x, pm: (x, name) => { defineProperty(x, 'name', { value: name }); return x; }, sp: x => x, io: x => x, os: x => x, pr: x => x,
+    v: x => x, a: x => x, t: x => x, r: x => x, p: x => x, va: x => x, ca: x => x, ye: x => x, fi() {}, bf: (before, f) => f, end: x => x, pm: (x, name) => { defineProperty(x, 'name', { value: name }); return x; }, sp: x => x, io: x => x, os: x => x, pr: x => x,
     rx: (pattern, flags) => new RegExp(pattern, flags), fg() {}, rt: x => x, ws: x => x, kw: x => x, k: x => typeof x === 'symbol' ? x : String(typeof x === 'object' && x !== null || typeof x === 'function' ? key(x) : x),
     d: name => { throw new Error('denied ' + name); },
     c0: (fn, self) => apply(fn, self, []), c1: (fn, self, a) => apply(fn, self, [a]),

@@ -75,7 +75,11 @@ def _function(printer: Printer, node: FunctionDeclaration) -> str:
     text = f"{mark(node.line)}{declaration(printer, node)}"
     if node.variable is None:
         return text
-    return f"{text}{put_binding(printer, node.variable, node.binding.printed)};"
+    assigned = put_binding(printer, node.variable, node.binding.printed)
+    completion = printer.frame.completion
+    if completion is None:
+        return f"{text}{assigned};"
+    return f"{text}{completion}={printer.run('bf')}({completion},{assigned});"
 
 
 def _class(printer: Printer, node: ClassDeclaration) -> str:
