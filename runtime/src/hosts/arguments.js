@@ -24,13 +24,25 @@ const MAX_DEPTH = 50;
  * @param {object} [real] the host's object that the method is called on
  */
 export function listArguments(args, key, table, element, real) {
-  if (table.path === 'console') return args;
+  if (table.path === 'console') return key === 'dir' ? printed(args) : args;
   if (key === 'nextTick' && typeof args[0] !== 'function') deny('string-timer');
   const types = element === undefined ? callbackTypes(args, key, table) : key === 'reduce' || key === 'reduceRight' ? ['', element] : [element];
   const how = { __proto__: null, types, seen: weakMap(), isSent: table.texts[key] !== undefined, isCompared: table.compares };
   const list = [];
   for (let i = 0; i < args.length; i++) createDataProperty(list, i, argument(args[i], i, key, table, how, real));
   return list;
+}
+
+/** What `console.dir` gets: Node would call functions among its options with all that it prints, which is more than a payload may read. */
+function printed(args) {
+  if (args.length < 2 || !isObject(args[1])) return args;
+  const options = {};
+  const keys = ownKeys(args[1]);
+  for (let i = 0; i < keys.length; i++) {
+    const value = ownDescriptor(args[1], keys[i])?.enumerable ? get(args[1], keys[i]) : undefined;
+    if (value !== undefined && !isObject(value)) createDataProperty(options, keys[i], value);
+  }
+  return [args[0], options];
 }
 
 function argument(x, i, key, table, how, real) {

@@ -72,8 +72,9 @@ const readUrl = reader('Request', 'url');
 
 // What a browser's debugger answers to: it takes requests to an address or to `localhost`, under any port.
 const LOCAL = /^(?:[\d.]+|\[.*\]|(?:.*\.)?localhost\.?)$/;
-// Of Chromium (/json/new opens any URL), and of WebDriver (/session starts a browser, and runs scripts in it).
-const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?:\/.*)?)?|devtools\/.*|(?:wd\/hub\/+)?sessions?(?:\/.*)?)\/*$/;
+// Of Chromium (/json/new opens any URL), and of WebDriver (/session starts a browser, and runs scripts in it), where `wd/` may be in
+// the base of a relative URL.
+const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?:\/.*)?)?|devtools\/.*|(?:(?:wd\/+)?hub\/+)?sessions?(?:\/.*)?)\/*$/;
 // The same names anywhere in a text that no parser can take apart.
 const NAMES = /(?:^|[/\\])(?:json|devtools|sessions?)(?:[/\\?#]|$)/;
 
@@ -87,10 +88,16 @@ function answer(read, x) {
   }
 }
 
+const isTypeError = (error) => {
+  for (let q = error; isObject(q); q = getPrototypeOf(q)) if (q === TypeError.prototype) return true;
+  return false;
+};
+
 const parse = (text) => {
   try {
     return construct(RealURL, [text, 'http://localhost/']);
-  } catch {
+  } catch (error) {
+    if (!isTypeError(error)) throw error; // a stack overflow says nothing
     return undefined; // nobody else reads it either
   }
 };
