@@ -197,7 +197,11 @@ function hide(f) {
 
 // Only a random prefix tells: a short one, for people to read, may be in any text.
 const { prefix } = CONFIG;
-const isOfProgram = (f) => typeof prefix === 'string' && prefix.length > 9 && apply(stringIndexOf, apply(functionToString, f, []), [prefix]) >= 0;
+const isTextOfProgram = (text) => typeof prefix === 'string' && prefix.length > 9 && apply(stringIndexOf, text, [prefix]) >= 0;
+const isOfProgram = (f) => isTextOfProgram(apply(functionToString, f, []));
+
+/** What a name that a host binds gives: a direct `eval` has the text of P′ as a variable, of which the payload gets its own. */
+export const bound = (x) => (typeof x === 'string' && isTextOfProgram(x) ? CONFIG.source : v(x));
 
 /** Whether the payload has met a function of the page's: such a one may put a raw value under a name of the payload's choice. */
 export let pageHelps = false;

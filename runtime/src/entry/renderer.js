@@ -7,16 +7,13 @@ import '../prepared.js';
 import { onOrigin } from '../denial.js';
 import * as api from '../api.js';
 import '../page/realm.js';
-import { setUnlisted } from '../membrane.js';
+import { bound as b, setUnlisted } from '../membrane.js';
 import { installIntrinsics } from '../intrinsics/install.js';
 import { installPage } from '../page/install.js';
 
 setUnlisted('call');
 installIntrinsics();
 installPage();
-
-/** A free name that a catalogue names: in a page its value is the page's, and passes the membrane like any other. */
-const b = (value) => api.v(value);
 
 if (hasOwn(CONFIG, 'early')) holderAt(1);
 

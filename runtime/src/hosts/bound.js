@@ -2,14 +2,14 @@
 import { apply, createDataProperty, isObject } from '../natives.js';
 import { isForged } from '../shared.js';
 import { isMade } from '../global.js';
-import { v } from '../membrane.js';
+import { bound as plain, v } from '../membrane.js';
 import { given, isPlain } from './results.js';
 import { bindings, fixtures, names, parameters } from './tables.js';
 
 /** The value of the free name `name`, which a list may say something about, unless the payload has declared it. */
 export function b(value, name) {
   const path = bindings[name] || names[name];
-  return path === undefined || !isObject(value) || isMade(name) || isForged(name) ? v(value) : bound(value, path);
+  return path === undefined || !isObject(value) || isMade(name) || isForged(name) ? plain(value) : bound(value, path);
 }
 
 /** A test runner hands its objects over as members of a plain one. */

@@ -8,11 +8,10 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from evalward.guard.harden.hosts import bound_objects, compiled_hosts, parameter_objects
+from evalward.guard.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from evalward.guard.target import Target
 
 
 def _in_script(text: str) -> str:
@@ -61,8 +60,9 @@ def _host_names(target: Target) -> frozenset[str]:
 
 
 def bound_names(target: Target, bindings: Mapping[str, str]) -> frozenset[str]:
-    """Return the free names that may hold a host object, for names that a sink, policy or request binds."""
-    return _host_names(target) | bound_objects(target, bindings).keys()
+    """Return the free names that may hold a host object or the text of P': a sink, policy or request binds names."""
+    told = bindings.keys() if target is not Target.SANDBOX else frozenset()
+    return _host_names(target) | told
 
 
 def configuration(  # noqa: PLR0913  what it is made of

@@ -73,10 +73,11 @@ def stopped(run: Callable[[], Any]) -> str:
     return str(caught.value.envelope["details"]["construct"])
 
 
-def hardened(code: str, prepared: Prepared | None) -> str:
-    """Return the program of a payload whatever the verdict on it is."""
+def hardened(code: str, prepared: Prepared | None, sink: str | None = None) -> str:
+    """Return the program of an expression, or of what ``sink`` evaluates, whatever the verdict on it is."""
     prefix = new_prefix()
-    made = harden_payload(code.encode(), target=Target.RENDERER, shape=Shape.EXPRESSION, prefix=prefix)
+    shape = Shape.EXPRESSION if sink is None else None
+    made = harden_payload(code.encode(), target=Target.RENDERER, shape=shape, prefix=prefix, sink=sink)
     assert isinstance(made, Hardened)
     if prepared is None:
         return made.text.decode()

@@ -64,6 +64,19 @@ def test_no_payload_makes_a_global_that_is_taken_for_a_run_time(
     assert page.evaluate("typeof __evalward_1") == "undefined"
 
 
+@pytest.mark.parametrize("is_short", [True, False])
+@pytest.mark.parametrize(
+    "code", ["() => expr", "() => { const own = expr; return own }", "async () => `${expr}`"]
+)
+def test_a_payload_that_reads_what_its_sink_evaluates_gets_its_own_text(
+    page: Page, prepared: Prepared, code: str, *, is_short: bool
+) -> None:
+    page.goto("data:text/html,")
+    text = hardened(code, prepared if is_short else None, sink="playwright-mcp.evaluate")
+    evaluate = "async (expr) => { const value = eval(`(${expr})`); return await value() }"
+    assert page.evaluate(evaluate, text) == code
+
+
 def test_the_secret_is_in_nothing_that_a_page_can_read(page: Page, prepared: Prepared) -> None:
     page.goto("data:text/html,")
     _, name, secret = prepared.key.split(".")
