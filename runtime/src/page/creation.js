@@ -12,7 +12,7 @@ import {
 import { onFrameDocument } from './attributes.js';
 import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
-import { guarded, judgeTree, parsed, shadowRootOf } from './trees.js';
+import { guarded, judgeTree, parsed, refusePassing, shadowRootOf } from './trees.js';
 import { essence, isMedia, isPassive, judgeUrl } from './urls.js';
 import { viewed } from './views.js';
 import { words } from './words.js';
@@ -125,12 +125,14 @@ const isHtml = (type) => type === 'text/html' || type === 'text/html;charset=utf
  * another encoding, in which markup is no markup.
  */
 const judgePage = (text) => {
+  refusePassing(text);
   if (apply(regexpExec, READ_ELSEHOW, [text]) !== null) deny('dom-script-injection');
   judgeTree(rootElement(parseDocument(text, 'text/html')));
 };
 
 /** Judge a picture that may be opened as a document. What an instruction or a declaration says is not in the tree. */
 const judgePicture = (text) => {
+  refusePassing(text);
   if (apply(regexpExec, DECLARES, [text]) !== null) deny('dom-script-injection');
   const root = rootElement(parseDocument(text, SVG));
   if (tagOf(root) !== 'svg' || nodeCount(elementsIn(root, 'parsererror')) > 0) deny('dom-script-injection', 'a picture that is no document');

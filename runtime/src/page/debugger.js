@@ -1,10 +1,11 @@
 /** A debugger of Chromium or WebDriver, as in hosts/urls.js: a request to it is a program, whatever in the page sends it. */
-import { apply, construct, G, regexpExec } from '../natives.js';
+import { apply, construct, G, getPrototypeOf, regexpExec, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
 import { readLocation, readPath, RealURL } from './captured.js';
 import { getter } from './dom.js';
-import { includes, lower } from './text.js';
+import { lower } from './text.js';
 
+const ParseError = TypeError.prototype;
 const hostName = getter('URL', 'hostname');
 const originOf = getter('URL', 'origin');
 
@@ -13,21 +14,20 @@ export const resolved = (text) => {
   if (RealURL === undefined || readLocation === undefined || readPath === undefined) return undefined;
   try {
     return construct(RealURL, [text, `${apply(readLocation, G, [])}`]);
-  } catch {
+  } catch (error) {
+    if (getPrototypeOf(error) !== ParseError) throw error; // a stack overflow says nothing
     return undefined; // the native throws its own error
   }
 };
 
-const MARKS = ['json', 'devtools', 'session'];
+// A parser drops tabs and line breaks wherever they are.
+const MARKED = /json|devtools|session|[\t\n\r]/i;
 const LOCAL = /^(?:[\d.]+|\[.*\]|(?:.*\.)?localhost\.?)$/;
 const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?:\/.*)?)?|devtools\/.*|(?:wd\/hub\/+)?sessions?(?:\/.*)?)\/*$/;
 
 /** The URL, if a debugger may answer to it. */
 const debuggerAt = (text) => {
-  const name = lower(text);
-  let isMarked = false;
-  for (let i = 0; i < MARKS.length; i++) isMarked ||= includes(name, MARKS[i]);
-  const url = isMarked ? resolved(text) : undefined;
+  const url = apply(regexpExec, MARKED, [text]) === null ? undefined : resolved(text);
   if (url === undefined || apply(regexpExec, LOCAL, [hostName(url)]) === null) return undefined;
   return apply(regexpExec, DEBUGGER, [lower(apply(readPath, url, []))]) === null ? undefined : url;
 };

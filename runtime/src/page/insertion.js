@@ -100,6 +100,7 @@ const refuseScriptRange = (range) => {
   const ends = [rangeStart(range), rangeEnd(range)];
   for (let i = 0; i < 2; i++) {
     refuseScript(ends[i]);
+    refuseInstruction(ends[i], ends[i]);
     const parent = parentOf(ends[i]);
     if (parent !== null) refuseScript(parent);
   }

@@ -4,7 +4,7 @@ import { deny } from '../denial.js';
 import { isHarmless, judgeAttribute, judgeRemoval } from './attributes.js';
 import {
   ATTRIBUTE, attributeCount, attributeName, attributeOf, attributeOwner, attributeValue, branded, dropAttribute, ELEMENT, elementsInDocument,
-  hasAttribute, home, kindOf, makeAttribute, nodeCount, parentOf, putAttribute, supportsToken, urlOfScript,
+  hasAttribute, home, INSTRUCTION, kindOf, makeAttribute, nodeCount, ownerDocument, parentOf, putAttribute, supportsToken, urlOfScript,
 } from './dom.js';
 import { isFrame, isScript, tagOf } from './elements.js';
 import { at, includes, lower, string, stringOrEmpty } from './text.js';
@@ -120,8 +120,9 @@ const attributeText = (self, text, real) => {
 const setValue = (self, args, real) =>
   (kindOf(self) === ATTRIBUTE ? attributeText(self, string(at(args, 0)), real) : apply(real, self, ['']));
 
+/** Deny a write to a script, to a part of one, or to an instruction of the page, which may name a transformation of it. */
 const refuseScriptText = (self) => {
-  if (isScriptNode(self)) deny('dom-script-injection');
+  if (isScriptNode(self) || kindOf(self) === INSTRUCTION && ownerDocument(self) === home) deny('dom-script-injection');
   const parent = parentOf(self);
   if (parent !== null && isScriptNode(parent)) deny('dom-script-injection');
 };

@@ -8,7 +8,7 @@ import {
   elementsIn, elementsInFragment, firstChild, FRAGMENT, home, hostOf, inertDocument, kindOf, makeElement, makeFragment,
   namespaceOf, localName, nodeCount, ownerDocument, parentOf, parseDocument, readInnerHTML,
   rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
-  templateDocument, textOf,
+  templateDocument, textOf, urlOfScript,
 } from './dom.js';
 import { isScript, judgeElement, tagOf } from './elements.js';
 import { includes } from './text.js';
@@ -165,17 +165,41 @@ const gather = (parent) => {
 };
 
 /**
+ * Deny to move an SVG script of the page's: while it is nowhere, a payload may write its URL, of which an animated string does not say
+ * whose it is.
+ */
+const refuseMoved = (node) => {
+  if (isScriptNode(node) && branded(urlOfScript, node)) deny('dom-script-injection');
+  const kind = kindOf(node);
+  if (kind !== ELEMENT && kind !== FRAGMENT || firstChild(node) === null) return;
+  const list = kind === ELEMENT ? elementsIn(node, 'script') : elementsInFragment(node, 'script');
+  const count = nodeCount(list);
+  for (let i = 0; i < count; i++) refuseMoved(list[i]);
+};
+
+/**
  * Judge a node that enters the page, and make it the page's, so that no event during the insertion can change it unseen.
  *
  * @returns the node to insert in its place
  */
 export const admit = (node) => {
-  if (ownerDocument(node) === home) return node;
+  if (ownerDocument(node) === home) {
+    refuseMoved(node);
+    return node;
+  }
   refuseUnjudged();
   judgeTree(node);
   if (kindOf(node) === FRAGMENT && !branded(hostOf, node)) return gather(node);
   adopt(home, node);
   return node;
+};
+
+// Patches between instructions and the content of a `selectedcontent`: a parser makes them, and takes them away before it is done.
+const PASSING = /<\?|selectedcontent/i;
+
+/** Deny a text whose tree lacks what its parser has made: where the engine reads it for a page, that has run by then. */
+export const refusePassing = (text) => {
+  if (apply(regexpExec, PASSING, [text]) !== null) deny('dom-script-injection', 'markup of which a parser takes something away');
 };
 
 // A name that begins with `on`, a nested document, or a value that may be the URL of a script.
