@@ -6,7 +6,7 @@ import {
 import { deny } from './denial.js';
 import { SHARED, shared } from './shared.js';
 import { forge } from './forging.js';
-import { callForeign, denied, recordOf, standIn, unlisted, v } from './membrane.js';
+import { callForeign, denied, isRuled, recordOf, standIn, unlisted, v } from './membrane.js';
 import { safeDescriptor } from './wrappers.js';
 import { onGlobalDefine, setOwn } from './writes.js';
 
@@ -98,6 +98,9 @@ const readGlobal = (key) => {
   return key === '__proto__' ? v(getPrototypeOf(G)) : seen(key, get(G, key, G));
 };
 
+// Code of the page may be what writes to the facade.
+const safely = (x) => (isRuled(x) ? v(x) : x);
+
 export const globalFacade = standIn(G, newProxy({ __proto__: null }, {
   __proto__: null,
   get: (_, key) => readGlobal(key),
@@ -110,7 +113,7 @@ export const globalFacade = standIn(G, newProxy({ __proto__: null }, {
     return property && safeDescriptor(property, true);
   },
   set(_, key, value, self) {
-    if (self === globalFacade) return setGlobal(key, value);
+    if (self === globalFacade) return setGlobal(key, safely(value));
     // An object that inherits from the global object gets a property of its own.
     if (has(G, key)) deny('global-object', 'a global is not written to');
     return setOwn(self, key, value);

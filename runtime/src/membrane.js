@@ -140,25 +140,30 @@ export const addClassifier = (classify) => {
   quick = kinds && !kept;
 };
 
-let judgeHanded = () => {};
-/** How what a payload hands to a function of the page is judged; page/handing.js provides it. */
-export const onHanding = (judge) => { judgeHanded = judge; };
+let handing = (self, args, run) => run();
+/** How a function of the page is called with what a payload hands to it, (self, args, run); page/handing.js provides it. */
+export const onHanding = (call) => { handing = call; };
 
 // A function of the page gets the real global object as `this`, as its own code would give it.
 const hostFunction = {
   __proto__: null,
   call(self, args, real) {
-    judgeHanded(self, args);
-    return apply(real, self === records.get(G)?.safe ? G : pageValue(self), pageValues(args));
+    return handing(self, args, () => apply(real, self === records.get(G)?.safe ? G : pageValue(self), pageValues(args)));
   },
   construct(args, newTarget, real) {
-    judgeHanded(undefined, args);
-    return construct(real, pageValues(args), newTarget);
+    return handing(undefined, args, () => construct(real, pageValues(args), newTarget));
   },
 };
 
 /** Whether a function is the page's own, and no native. */
 export const isOfThePage = (record) => record.call === hostFunction.call;
+
+/** Whether `f` is a real foreign function of which a list says more than that it may be called. */
+export const isRuled = (f) => {
+  if (typeof f !== 'function' || isOwn(f)) return false;
+  const record = recordOf(f);
+  return record.real === f && (record.opaque || record.call !== undefined) && !isOfThePage(record);
+};
 
 /** Whether the engine may call `f` as a callback: the payload's own, the page's, or what a payload holds instead of a function. */
 export const isHarmlessCallback = (f) => isOwn(f) || recordOf(f).safe === f || isOfThePage(recordOf(f));

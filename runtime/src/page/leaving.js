@@ -1,0 +1,58 @@
+/**
+ * What a function of the page leaves on the objects that it was handed. The language reads methods, setters, species and heritages of a
+ * payload's objects by itself: a native that the page has put there would be called without its rule. It becomes what the payload holds.
+ */
+import { createDataProperty, defineProperty, getPrototypeOf, isObject, ownDescriptor, ownKeys, setPrototypeOf } from '../natives.js';
+import { deny } from '../denial.js';
+import { isOpaque, isRuled, v } from '../membrane.js';
+import { isOwn } from '../own.js';
+import { kindOf } from './dom.js';
+
+// Of larger ones nobody looks at each property twice.
+const MOST = 500;
+const FIELDS = ['value', 'get', 'set'];
+
+/** The properties of `x` that hold natives with rules; undefined for what is not looked at. */
+const armed = (x) => {
+  const keys = ownKeys(x);
+  if (keys.length > MOST) return undefined;
+  const found = { __proto__: null };
+  for (let i = 0; i < keys.length; i++) {
+    const property = ownDescriptor(x, keys[i]);
+    if (property !== undefined && (isRuled(property.value) || isRuled(property.get) || isRuled(property.set))) found[keys[i]] = property;
+  }
+  return found;
+};
+
+const put = (x, key, property) => {
+  for (let i = 0; i < FIELDS.length; i++) if (isRuled(property[FIELDS[i]])) property[FIELDS[i]] = v(property[FIELDS[i]]);
+  if (!defineProperty(x, key, property)) deny('prototype-tampering', 'what a function of the page has put on an object');
+};
+
+const disarm = ({ x, above, before }) => {
+  const now = armed(x);
+  const keys = now === undefined ? [] : ownKeys(now);
+  for (let i = 0; i < keys.length; i++) {
+    const property = now[keys[i]];
+    const old = before[keys[i]];
+    if (old === undefined || old.value !== property.value || old.get !== property.get || old.set !== property.set) put(x, keys[i], property);
+  }
+  const parent = getPrototypeOf(x);
+  if (parent !== above && isRuled(parent)) setPrototypeOf(x, v(parent));
+};
+
+/** Call `run`, a function of the page that gets `self` and `args`, and make safe what it leaves on these. */
+export const disarmed = (self, args, run) => {
+  const watched = [];
+  for (let i = -1; i < args.length; i++) {
+    const x = i < 0 ? self : args[i];
+    if (!isObject(x) || (typeof x === 'function' ? !isOwn(x) : isOpaque(x) || kindOf(x) !== 0)) continue;
+    const before = armed(x);
+    if (before !== undefined) createDataProperty(watched, watched.length, { __proto__: null, x, above: getPrototypeOf(x), before });
+  }
+  try {
+    return run();
+  } finally {
+    for (let i = 0; i < watched.length; i++) disarm(watched[i]);
+  }
+};
