@@ -2,18 +2,18 @@
 import { apply, construct, G, getPrototypeOf, regexpExec, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
 import { readLocation, readPath, RealURL } from './captured.js';
-import { getter } from './dom.js';
+import { baseUrl, getter, home } from './dom.js';
 import { lower } from './text.js';
 
 const ParseError = TypeError.prototype;
 const hostName = getter('URL', 'hostname');
 const originOf = getter('URL', 'origin');
 
-/** A URL relative to the page's, undefined for none. */
+/** A URL relative to the document's base, undefined for none. */
 export const resolved = (text) => {
   if (RealURL === undefined || readLocation === undefined || readPath === undefined) return undefined;
   try {
-    return construct(RealURL, [text, `${apply(readLocation, G, [])}`]);
+    return construct(RealURL, [text, home === undefined ? `${apply(readLocation, G, [])}` : baseUrl(home)]);
   } catch (error) {
     if (getPrototypeOf(error) !== ParseError) throw error; // a stack overflow says nothing
     return undefined; // the native throws its own error
@@ -43,6 +43,6 @@ export const judgeSite = (text) => {
 export const judgeLinked = (text) => {
   const url = debuggerAt(text);
   if (url === undefined) return;
-  const home = resolved('');
-  if (home === undefined || originOf(home) !== originOf(url)) refuse();
+  const own = resolved(`${apply(readLocation, G, [])}`);
+  if (own === undefined || originOf(own) !== originOf(url)) refuse();
 };

@@ -65,6 +65,7 @@ export const localName = getter('Element', 'localName');
 export const namespaceOf = getter('Element', 'namespaceURI');
 export const attributesOf = getter('Element', 'attributes');
 export const shadowOf = getter('Element', 'shadowRoot');
+export const baseUrl = getter('Node', 'baseURI');
 export const elementsIn = method('Element', 'querySelectorAll');
 export const readInnerHTML = getter('Element', 'innerHTML');
 export const textOf = getter('Node', 'textContent');
