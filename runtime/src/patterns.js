@@ -61,7 +61,7 @@ class Iteration {
     // An iterator that throws is not closed.
     this.done = true;
     const result = c0(this.next, this.iterator);
-    if (!isObject(result)) throw new TypeError('Iterator result is not an object');
+    if (!isObject(result)) refuse(result);
     if (result.done) return undefined;
     const value = v(result.value);
     this.done = false;
@@ -73,8 +73,14 @@ class Iteration {
     this.done = true;
     const close = this.iterator.return;
     if (close === undefined || close === null) return;
-    if (!isObject(c0(close, this.iterator))) throw new TypeError('Iterator result is not an object');
+    const result = c0(close, this.iterator);
+    if (!isObject(result)) refuse(result);
   }
+}
+
+/** Throws what the engine throws for a result of an iterator that is no object. */
+function refuse(result) {
+  for (const each of { __proto__: null, [iteratorSymbol]: () => ({ __proto__: null, next: () => result }) }) return each;
 }
 
 /** GetIterator (ECMA-262 §7.4.4). */
