@@ -159,7 +159,12 @@ _BESIDE = frozenset({b"before", b"after"})
 _BESIDE_CALL = re.compile(rb"(?:\.\s*|['\"`]|\{[^{}]*)(?:before|after)\b")
 # Members of an event that may be the window, and what gives the functions of a window without a name of one.
 _WINDOWS_OF_EVENTS = frozenset(b"view source target currentTarget srcElement composedPath".split())
+_OF_EVENT = re.compile(  # behind a dot, in a pattern, in quotes, or behind a comment
+    rb"[.{,'\"`/\n]\s*(?:view|source|target|currentTarget|srcElement|composedPath)(?![\w$])"
+)
 _LISTING = frozenset(b"values entries assign getOwnPropertyDescriptors".split())
+# A spread that is none of an array's elements or of arguments: windows are not iterable.
+_OBJECT_SPREAD = re.compile(rb"[^\[(\s]\s*\.\.\.")
 _DRIVER_NAMES = frozenset(name.encode() for name in USUAL_BINDINGS[Target.NODE] if name != "arg")
 _MEMBER = re.compile(
     rb"\.\s*([A-Za-z_$][\w$]*)|\[\s*['\"`]([\w$]+)"
@@ -243,8 +248,10 @@ def names_something(source: bytes, *, driven: bool = False, electron: bool = Fal
 
 def _may_list_window(source: bytes, present: frozenset[bytes]) -> bool:
     """Whether the functions of a window that an event carries may be listed or copied, without a name."""
-    return not present.isdisjoint(_WINDOWS_OF_EVENTS) and (
-        b"..." in source or (b"Object" in present and not present.isdisjoint(_LISTING))
+    if present.isdisjoint(_WINDOWS_OF_EVENTS) or _OF_EVENT.search(source) is None:
+        return False
+    return _OBJECT_SPREAD.search(source) is not None or (
+        b"Object" in present and not present.isdisjoint(_LISTING)
     )
 
 
