@@ -24,26 +24,22 @@ def free_of_closure(machine: Machine, function: HeapObject, span: Span) -> None:
     root, lowered = function.unit, machine.lowered
     if root is None:
         return
-    for reference in lowered.references:
+    inside = lowered.units_within(root.index)
+    for reference in (each for unit in inside for each in lowered.referring.get(unit, ())):
         if reference.name == "arguments" and reference.is_global and _is_outside(machine, reference, root):
             note = "`arguments` is what the page says, as those of a function around do not travel"
             machine.report(nested_evaluation.LABEL, Rank.USED, span, None, note)
         if reference.is_global and reference.name in machine.bound_names:
-            if lowered.is_within(reference.scope.unit, root.index):
-                machine.put(machine.patches, TRAVELS, V_UNDEFINED)
-                machine.put(machine.patches, f"{TRAVELS}{int(root.index)}", V_UNDEFINED)
-            continue
-        if reference.is_global or reference.owner is None:
-            continue
-        if lowered.is_within(reference.scope.unit, root.index) and not lowered.is_within(
-            reference.owner, root.index
+            machine.put(machine.patches, TRAVELS, V_UNDEFINED)
+            machine.put(machine.patches, f"{TRAVELS}{int(root.index)}", V_UNDEFINED)
+        elif not (
+            reference.is_global or reference.owner is None or lowered.is_within(reference.owner, root.index)
         ):
             machine.write(reference.register, _in_page(machine, reference, span))
     outer = lowered.units[root.index].outer
     around = outer is not None and lowered.units[outer].strict
-    for unit in machine.activations:
-        if not lowered.is_within(unit.index, root.index):
-            continue
+    for index in inside:
+        unit = machine.activations[index]
         if unit.arrow:
             _free_of_receiver(machine, unit, root)
         elif around and unit.strict:

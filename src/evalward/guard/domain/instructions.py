@@ -8,7 +8,7 @@ immutable; the state of a run is in ``domain.heap.Activation``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - a compiled class reads its annotations
+from collections.abc import Mapping, Sequence  # noqa: TC003 - a compiled class reads its annotations
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Any, Final, TypeAlias
@@ -129,7 +129,8 @@ class Lowered:
     """A lowered payload. Nothing writes it: several runs may share it.
 
     ``source`` is the text that was lowered, ``units`` are its functions, the top level first. ``constants`` are the
-    registers that hold a value from the start.
+    registers that hold a value from the start. ``nested`` are the units right within a unit,
+    ``referring`` the references in its scopes.
     ``appended`` are the registers of sums that `x.innerHTML += 'constant'` writes, with the constant's.
     ``supers`` are the registers that hold ``super``, with the unit whose ``this`` goes with each. ``classes`` says
     whether the text has a word for classes or prototypes. ``closed`` are keys that are written out, so that nothing
@@ -143,6 +144,8 @@ class Lowered:
     registers: int
     constants: Mapping[int, Value]
     references: tuple[Reference, ...]
+    nested: Mapping[UnitIndex, Sequence[UnitIndex]]
+    referring: Mapping[UnitIndex, Sequence[Reference]]
     supers: Mapping[int, UnitIndex]
     appended: Mapping[int, int]
     classes: bool
@@ -151,6 +154,13 @@ class Lowered:
     counters: frozenset[int]
     global_registers: Mapping[str, int]
     optional: frozenset[int]
+
+    def units_within(self, outer: UnitIndex) -> Sequence[UnitIndex]:
+        """Return a unit with all that are nested in it."""
+        found = [outer]
+        for unit in found:
+            found += self.nested.get(unit, ())
+        return found
 
     def is_within(self, inner: UnitIndex | None, outer: UnitIndex) -> bool:
         """Whether a unit is another one, or is nested in it."""

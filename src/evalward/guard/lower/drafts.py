@@ -144,12 +144,21 @@ class LoweredDraft:
 
     def frozen(self) -> Lowered:
         """Return the finished payload."""
+        nested: dict[UnitIndex, list[UnitIndex]] = {}
+        for unit in self.units:
+            if unit.outer is not None:
+                nested.setdefault(unit.outer.index, []).append(unit.index)
+        referring: dict[UnitIndex, list[Reference]] = {}
+        for reference in self.references:
+            referring.setdefault(reference.scope.unit, []).append(reference)
         return Lowered(
             source=self.source,
             units=tuple(unit.frozen() for unit in self.units),
             registers=self.registers,
             constants=self.constants,
             references=tuple(self.references),
+            nested=nested,
+            referring=referring,
             supers=self.supers,
             appended=self.appended,
             classes=self.classes,

@@ -62,7 +62,8 @@ _GLOBAL_OBJECT = frozenset(
     {b"self", b"top", b"parent", b"frames", b"opener", b"root", b"global", b"view", b"open"}
 )
 _TIMERS = frozenset({b"setTimeout", b"setInterval", b"setImmediate"})
-_EVALUATIONS = frozenset({b"evaluate", b"evaluateAll", b"evaluateHandle", b"waitForFunction"})
+EVALUATIONS = frozenset({b"evaluate", b"evaluateAll", b"evaluateHandle", b"waitForFunction"})
+"""Methods that evaluate what they are given: an arrow function may be judged where it is."""
 
 
 _BEFORE = 64
@@ -95,7 +96,7 @@ def _forms() -> dict[bytes, tuple[_Form, ...]]:
     )
     forms: dict[bytes, tuple[_Form, ...]] = {word: (_form(_NO_DOT, anything), read) for word in _SINKS}
     forms |= dict.fromkeys(_GLOBAL_OBJECT, member_of_another)
-    forms |= dict.fromkeys(_EVALUATIONS, (_form(rb"\.", rb"\(" + _ARROW),))
+    forms |= dict.fromkeys(EVALUATIONS, (_form(rb"\.", rb"\(" + _ARROW),))
     forms |= dict.fromkeys(_TIMERS, (_form(anything, rb"\(" + _ARROW),))
     # Elsewhere it is Electron's module `protocol`.
     forms[b"protocol"] = (_form(rb"location\.", rb" ?[!=]==|[;,)]| [+?] | && | \|\| "),)

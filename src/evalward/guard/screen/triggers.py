@@ -33,7 +33,7 @@ from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDI
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, PARAMETERS_OF_COMMANDS
 from evalward.guard.constructs import CONSTRUCTS
-from evalward.guard.screen.mentions import are_harmless
+from evalward.guard.screen.mentions import EVALUATIONS, are_harmless
 from evalward.guard.sinks import sinks
 from evalward.guard.syntax.tokens import RESERVED_NAMES
 from evalward.guard.target import Target
@@ -175,7 +175,10 @@ _MEMBER = re.compile(
 def _familiar(catalogue: Catalogue) -> frozenset[bytes]:
     """Return the members that run nothing: of drivers, and of the objects of ECMA-262."""
     standard = {name for path, name in catalogue.standard if path != "globalThis"}
-    return frozenset(name.encode() for name in catalogue.harmless_of_drivers | standard | {"length", ""})
+    return (
+        frozenset(name.encode() for name in catalogue.harmless_of_drivers | standard | {"length", ""})
+        | EVALUATIONS
+    )
 
 
 _FAMILIAR = _familiar(load_catalogue())
