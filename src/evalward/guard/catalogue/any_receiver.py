@@ -103,6 +103,8 @@ _MARKUP_METHODS = (
 )
 _TIMERS = ("setTimeout", "setInterval")
 
+DRIVERS: Final = ("playwright.", "puppeteer.", "selenium.")
+"""How the paths of drivers' objects begin."""
 STARTING: Final = ("launch", "launchServer", "launchPersistentContext", "process")
 """Methods of drivers that start a program, or give the one that was started."""
 

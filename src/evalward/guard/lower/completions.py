@@ -17,16 +17,15 @@ _FUNCTIONS = kinds("function_declaration")
 _JUMPS = kinds("break_statement", "continue_statement")
 _LISTS = kinds("statement_block", "labeled_statement")
 """A list is as empty as its last statements, and what went before it gives the value."""
-_HEADED = kinds(
-    *("for_statement", "for_in_statement", "while_statement", "do_statement", "with_statement"),
-)
+_HEADED = kinds("for_statement", "for_in_statement", "while_statement", "do_statement", "with_statement")
 _TRIES = kinds("try_statement")
 _COMPOUND = _HEADED | _TRIES | kinds("if_statement", "switch_statement")
 """These give undefined where their parts give nothing."""
 _PARTS = kinds(
-    *("else_clause", "catch_clause", "finally_clause", "switch_body", "switch_case", "switch_default"),
+    "else_clause", "catch_clause", "finally_clause", "switch_body", "switch_case", "switch_default"
 )
-_STATEMENTS = _EXPRESSIONS | _FUNCTIONS | _JUMPS | _LISTS | _COMPOUND | _PARTS
+_CONTAINERS = _LISTS | _COMPOUND | _PARTS
+_STATEMENTS = _EXPRESSIONS | _FUNCTIONS | _JUMPS | _CONTAINERS
 
 
 def completions(build: Builder, nodes: list[Node]) -> set[int]:
@@ -64,7 +63,7 @@ def _facts(build: Builder, nodes: list[Node]) -> tuple[dict[int, list[Node]], se
     parts: dict[int, list[Node]] = {}
     order = list(nodes)
     for node in order:
-        if node.kind_id in _LISTS | _COMPOUND | _PARTS:
+        if node.kind_id in _CONTAINERS:
             body = node.child_by_field_name("body") if node.kind_id in _HEADED else None
             inner = build.children(node) if body is None else [body]
             parts[node.id] = [part for part in inner if part.kind_id in _STATEMENTS]

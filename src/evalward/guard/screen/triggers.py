@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from evalward.guard import markup
 from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDINGS, BindingKind
 from evalward.guard.catalogue import load_catalogue
-from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, PARAMETERS_OF_COMMANDS
+from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, PARAMETERS_OF_COMMANDS, STARTING
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.screen.mentions import EVALUATIONS, are_harmless
 from evalward.guard.sinks import sinks
@@ -72,7 +72,7 @@ _ELECTRON_KINDS = frozenset({BindingKind.ELECTRON, BindingKind.ELECTRON_APP_MODU
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
     """Return every word that wakes the resolver, derived from what the guard knows of capabilities."""
     words = {*markup.WORDS, *_bound_names(), *EVALUATING}
-    words |= (JUDGING.keys() - _ORDINARY_METHODS) | {"launch", "launchServer", "launchPersistentContext"}
+    words |= (JUDGING.keys() - _ORDINARY_METHODS) | {*STARTING}
     for construct in CONSTRUCTS.values():
         words.update(construct.wakes.split())
     for path, entry in catalogue.entries.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.constructs import dynamic_key, prototype_tampering
+from evalward.guard.constructs import dynamic_key
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
@@ -24,7 +24,6 @@ from evalward.guard.domain.atoms import (
     Known,
     Primitive,
     Value,
-    is_prototype,
     known,
     of,
 )
@@ -36,10 +35,10 @@ from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.bound_functions import unbound
 from evalward.guard.interpret.calls.conditions import UNMODELLED_CLASSES
+from evalward.guard.interpret.calls.shared_receivers import judge_shared_receiver
 from evalward.guard.interpret.calls.unlisted_methods import judge_unlisted
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
-from evalward.guard.interpret.objects.intrinsics import OF_LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,7 +142,7 @@ class Calls:
             self.judge_receiver(this)
             # A function in data is called by `call` and `apply` of no list: their first argument is the receiver.
             receiver = this.union(*args[:1], rest) if atom is TAINTED_DATA else this
-            self._judge_shared_receiver(receiver, span)
+            judge_shared_receiver(self._findings, receiver, span)
             return self.call_unknown(atom, args, rest, span) | self._call_lent(this, args, rest, span)
         return BOTTOM
 
@@ -169,17 +168,6 @@ class Calls:
                 continue
             if functional:
                 self._store.expect_receivers()
-
-    def _judge_shared_receiver(self, this: Value, span: Span) -> None:
-        """Report a prototype of the language as the receiver of an unknown callee, which may change it."""
-        for atom in this:
-            if (
-                type(atom) is Known
-                and is_prototype(atom)
-                and atom.path.removesuffix(".prototype") in OF_LANGUAGE
-            ):
-                note = f"`{atom.path}` is the receiver of a function that is not known"
-                self._findings.report(prototype_tampering.LABEL, Rank.BY_KEY, span, atom, note)
 
     def _is_instance(self, atom: HeapObject) -> bool:
         """Whether an object inherits only from prototypes of payload classes and functions or from built-in ones."""

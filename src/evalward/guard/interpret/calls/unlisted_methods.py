@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.catalogue.any_receiver import DRIVERS
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import SPELLS_ANY_NAME, Host
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.findings import Findings
 
-_DRIVERS = ("playwright.", "puppeteer.", "selenium.")
 _PASSED_ON = frozenset({"emit"})  # to listeners of the payload, which judge what they get
 _NOTHING = frozenset({"undefined", "NaN"})  # initial values of a key
 
@@ -26,7 +26,7 @@ def judge_unlisted(
     catalogue: Catalogue, findings: Findings, method: Atom, given: Sequence[Value], span: Span
 ) -> None:
     """Report a text or a function that a driver's method is given that no list names."""
-    if not (isinstance(method, Host) and method.path.startswith(_DRIVERS)):
+    if not (isinstance(method, Host) and method.path.startswith(DRIVERS)):
         return
     name = method.path.rpartition(".")[2]
     if name not in catalogue.harmless_of_drivers | _NOTHING | _PASSED_ON and any(

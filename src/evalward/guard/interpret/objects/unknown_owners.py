@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, JUDGING_OF_DRIVERS, PRIVATE_OF_DRIVERS
+from evalward.guard.catalogue.any_receiver import (
+    DRIVERS,
+    EVALUATING,
+    JUDGING,
+    JUDGING_OF_DRIVERS,
+    PRIVATE_OF_DRIVERS,
+)
 from evalward.guard.constructs import (
     constructor_chain,
     eval_call,
@@ -54,7 +60,6 @@ if TYPE_CHECKING:
 _COMPILERS = {"eval": eval_call.LABEL, "Function": function_constructor.LABEL}
 _CALLS = frozenset({"call", "apply", "bind"})
 _OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", global_object.LABEL)}
-_DRIVERS = ("playwright.", "puppeteer.", "selenium.")
 _NEVER_HELD = frozenset({"constructor", "length"})
 # Methods that only strings have: data whose method of that name is read is a string.
 _OF_TEXTS = frozenset(
@@ -153,7 +158,7 @@ class UnknownOwners:
         if denied is not None:
             self._findings.origin(denied, atom, f"`{name}` is private to `{atom.path}`", span)
             return of(denied)
-        if atom.path.startswith(_DRIVERS) and (name[:1] == "_" or name[-1:] == "_"):
+        if atom.path.startswith(DRIVERS) and (name[:1] == "_" or name[-1:] == "_"):
             return self._private_of_driver(f"{atom.path}.{name}", atom, span)
         return (
             self._may_be_page_object(atom, name, span)
