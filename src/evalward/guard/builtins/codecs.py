@@ -160,11 +160,12 @@ def _made(path: str) -> Transfer:
 
 def _from(machine: Machine, call: Call) -> Value:
     """``from(source, mapper, receiver)``: the mapper gets the elements, and gives numbers."""
+    mapped: Value = BOTTOM
     if len(call.args) > 1:
         element = machine.iterate(call.arg(0), None, call.span)
         machine.use(call.arg(1), Flow.CALLBACK, call.span)
-        machine.call(call.arg(1), call.arg(2), (element, V_ANY_NUMBER), call.span)
-    return _MAKE(machine, call)
+        mapped = machine.call(call.arg(1), call.arg(2), (element, V_ANY_NUMBER), call.span)
+    return _computed(machine, _MAKE(machine, call), mapped)
 
 
 def _written(machine: Machine, call: Call) -> Value:
@@ -189,10 +190,17 @@ def _called_back(result: Value | None) -> Transfer:
 
     def transfer(machine: Machine, call: Call) -> Value:
         machine.use(call.arg(0), Flow.CALLBACK, call.span)
-        machine.call(call.arg(0), call.arg(1), (_NUMERIC, V_ANY_NUMBER, call.this), call.span)
-        return _MAKE(machine, call) if result is None else result
+        found = machine.call(call.arg(0), call.arg(1), (_NUMERIC, V_ANY_NUMBER, call.this), call.span)
+        return _computed(machine, _MAKE(machine, call), found) if result is None else result
 
     return transfer
+
+
+def _computed(machine: Machine, made: Value, numbers: Value) -> Value:
+    """Return bytes that a callback of the payload computes, or chooses: they spell what it wants."""
+    if numbers:
+        _keep(machine, made, _OWN)
+    return made
 
 
 def _reduced(machine: Machine, call: Call) -> Value:

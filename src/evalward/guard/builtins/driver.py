@@ -33,7 +33,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import LOGGED_VALUES, MAY_LOCATE_SCRIPTS, SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.held_texts import CALL
+from evalward.guard.interpret.held_texts import may_run
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -180,7 +180,7 @@ def _judge_object(machine: Machine, code: HeapObject, call: Call) -> None:
 def _may_be_given_text(machine: Machine, code: Atom) -> bool:
     """Whether an unknown value may be code that the payload gave to the page or its driver before."""
     return code in _UNRESOLVED and any(
-        type(text) is str and CALL.search(text) for text in machine.held() | machine.told()
+        type(text) is str and may_run(text) for text in machine.held() | machine.told()
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import UNDEFINED, UNKNOWN, V_UNKNOWN, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.interpret.held_texts import may_run
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom, Value
@@ -53,6 +55,7 @@ _HARMLESS_ARGUMENTS: Final = frozenset(
         "--disable-blink-features=AutomationControlled",
     }
 )
+_ADDRESSES: Final = ("wsEndpoint", "browserWSEndpoint", "browserURL", "transport")
 _WITH_VALUE: Final = (
     "--window-size=",
     "--window-position=",
@@ -140,6 +143,40 @@ def _screencast(machine: Machine, call: Call) -> Value:
     return V_UNKNOWN
 
 
+def _connect_unknown(machine: Machine, call: Call) -> Value:
+    """``x.connect(address)``, where x may be a driver's type of browser: the browser that answers is not judged."""
+    if not machine.in_page and any(
+        _is_socket(atom) or any(has_option(machine, of(atom), name, call.span) for name in _ADDRESSES)
+        for atom in call.arg(0)
+    ):
+        note = "`connect` leads to a browser of its own"
+        machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
+
+
+def _is_socket(address: Atom) -> bool:
+    return type(address) is str and address.lower().startswith(("ws:", "wss:"))
+
+
+def _is_function(atom: Atom) -> bool:
+    return isinstance(atom, HeapObject) and atom.callable
+
+
+def _register_unknown(machine: Machine, call: Call) -> Value:
+    """``x.register(name, script)``, where x may be Playwright's selectors: pages evaluate the text."""
+    if not machine.in_page and any(
+        may_run(atom)
+        if type(atom) is str
+        else not _is_function(atom) and has_option(machine, of(atom), "content", call.span)
+        for atom in call.arg(1)
+    ):
+        note = "`register` gives pages a text to evaluate"
+        machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
+
+
 TRANSFER: dict[str, Transfer] = {
     "puppeteer.launch": _launch,
     "playwright.page.screencast": _screencast,
@@ -147,4 +184,6 @@ TRANSFER: dict[str, Transfer] = {
     "unknown.launchServer": _start_unknown,
     "unknown.launchPersistentContext": _start_unknown,
     "unknown.process": _process,
+    "unknown.connect": _connect_unknown,
+    "unknown.register": _register_unknown,
 }

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from evalward.guard.builtins.constant_arguments import constants, integers
 from evalward.guard.domain.atoms import (
     ANY_BIGINT,
+    ANY_STRING,
     BOTTOM,
+    SCHEME_LETTERS,
     V_ANY_BOOLEAN,
     V_ANY_NUMBER,
     V_ANY_STRING,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_DECIMAL = 10
+_LETTERS = of(ANY_STRING, SCHEME_LETTERS)  # digits beyond the tenth are letters
 _MAX_SAFE = 2**53
 _MAX_DIGITS = 180  # in base 36 still a number, and far below what Python takes time for
 _RESERVED = re.compile(r"%(?:23|24|26|2[bcfBCF]|3[abdfABDF]|40)")
@@ -93,19 +97,19 @@ def _number_to_string(machine: Machine, call: Call) -> Value:
     radices = integers(machine, call.arg(0), call, 10)
     values = machine.to_number(call.this, call.span)
     if radices is None:
-        return V_ANY_STRING
+        return _LETTERS
     result: Value = BOTTOM
     for atom in values:
         for radix in radices:
             if type(atom) is not Primitive:
-                return V_ANY_STRING
-            result = join(result, _in_radix(atom, radix or 10))
+                return _LETTERS if any((each or 0) > _DECIMAL for each in radices) else V_ANY_STRING
+            result = join(result, _in_radix(atom, radix or _DECIMAL))
     return result
 
 
 def _in_radix(atom: Primitive, radix: int) -> Value:
     value = atom.number
-    if radix == 10 or not math.isfinite(value):  # noqa: PLR2004 - decimal
+    if radix == _DECIMAL or not math.isfinite(value):
         return of(atom.text)
     if value != int(value) or abs(value) >= _MAX_SAFE or not 2 <= radix <= 36:  # noqa: PLR2004 - the standard's bounds
         return V_ANY_STRING
@@ -182,6 +186,7 @@ TRANSFER: dict[str, Transfer] = {
     "Number.parseInt": _parse_int,
     "Number.parseFloat": _parse_float,
     "Number.prototype.toString": _number_to_string,
+    "BigInt.prototype.toString": _number_to_string,
     "Number.prototype.valueOf": lambda machine, call: machine.to_number(call.this, call.span),
     "Boolean": lambda _run, _call: V_ANY_BOOLEAN,
     "BigInt": _constant(of(ANY_BIGINT)),

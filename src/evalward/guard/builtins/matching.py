@@ -11,6 +11,7 @@ from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     BOTTOM,
     COMPOSED_CHARACTER,
+    COMPOSED_STRING,
     DECODED_STRING,
     NULL,
     SPELLS_ANY_NAME,
@@ -28,7 +29,7 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.decodable import may_leave
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.script_urls import scheme_marks
+from evalward.guard.domain.script_urls import marks_of_characters, scheme_marks
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
@@ -132,10 +133,12 @@ def _replace_found(machine: Machine, call: Call, found: Value, text: Value) -> V
 
 def _respelt(text: Value, made: Value) -> Value:
     """Return a text with parts replaced by a callback: decoded if the callback's results are."""
-    own = any(type(atom) is str or atom in SPELLS_ANY_NAME or atom is COMPOSED_CHARACTER for atom in text)
-    if own and TAINTED_STRING not in text and made & (SPELLS_ANY_NAME | {COMPOSED_CHARACTER}):
-        return decoding_of(text)
-    return part_of(join(text, made))
+    if made & (SPELLS_ANY_NAME | {COMPOSED_CHARACTER}):
+        own = any(type(atom) is str or atom in SPELLS_ANY_NAME or atom is COMPOSED_CHARACTER for atom in text)
+        return decoding_of(text) if own and TAINTED_STRING not in text else of(COMPOSED_STRING)
+    letters = frozenset(atom for atom in made if type(atom) is str)
+    marks = scheme_marks((V_ANY_STRING, letters)) | marks_of_characters(letters)
+    return part_of(join(text, made)) | marks
 
 
 _PLAIN_SOURCE = re.compile(r"[\w .,;:!#%&@~=<>'\"^$|()*+?\[\]{}-]+\Z", re.ASCII)

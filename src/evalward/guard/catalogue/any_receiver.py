@@ -138,7 +138,7 @@ WRITTEN: Final = {
 }
 """Members, other than those of elements, of which a write is a sink on any receiver, and the kind of sink."""
 JUDGING_OF_DRIVERS: Final = {
-    **{name: f"unknown.{name}" for name in STARTING},
+    **{name: f"unknown.{name}" for name in (*STARTING, "connect", "register")},
     **{name: f"playwright.browser.{name}" for name in ("newPage", "newContext")},
     **{name: f"playwright.page.{name}" for name in ("screencast", "routeFromHAR", "addStyleTag", "locator")},
     "storageState": "playwright.context.storageState",

@@ -2,10 +2,10 @@
 
 **What.** Markup that carries script into `innerHTML`, `outerHTML`, `insertAdjacentHTML` or a parser;
 `document.write`; `srcdoc`; script elements; `on*` attributes; `javascript:` URLs; `createContextualFragment`;
-`contentWindow` and `contentDocument` of frames. Markup that is constant and inert passes; markup that cannot be
-resolved is blocked in `strict`. An element that is found by its id, an attribute or its place may be a script that has
-not run: text that is a program, and the URL of a `.js` file, are blocked there. A selector that ends in another tag
-(`pre`, `#log > code`) says that it is none.
+`contentWindow` of frames; a frame's `contentDocument` may be read, and is judged as the page's own document. Markup
+that is constant and inert passes; markup that cannot be resolved is blocked in `strict`. An element that is found by
+its id, an attribute or its place may be a script that has not run: text that is a program, and the URL of a `.js`
+file, are blocked there. A selector that ends in another tag (`pre`, `#log > code`) says that it is none.
 
 **Why.** The page compiles the text with the rights of its origin: cross-site scripting, carried out by the agent. A
 frame's window is another realm, whose constructors the guard does not know.

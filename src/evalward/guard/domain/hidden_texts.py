@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.domain.atoms import Primitive
@@ -25,6 +26,10 @@ BYTES: Final = frozenset(
 )
 """The names of what makes bytes, or text of them."""
 _WORD: Final = "javascript"
+_SCHEME: Final = f"{_WORD}:"
+_LETTERS: Final = Counter(_SCHEME)
+_CLOSE: Final = 32
+"""Characters among which the letters of the scheme stand together; those of an address of 40 may be there by chance."""
 _ESCAPE: Final = re.compile(r"\\(?:u\{?|x)?([0-9a-fA-F]{1,6})\}?\s?")
 _NUMBER: Final = re.compile(r"\d+")
 _LAST_CHARACTER: Final = 0x10FFFF
@@ -52,15 +57,39 @@ def hides_script_url(text: str, reading: str) -> bool:
     return _WORD in reading.lower() and _WORD not in text.lower()
 
 
+def scatters_script_url(text: str) -> bool:
+    """Whether the letters of a script's scheme stand in ``text`` among others that the payload may take away.
+
+    They stand in their order or backwards, anywhere, or close together in any order. Where the scheme stands as it is,
+    a check or a selector names it.
+    """
+    text = text.lower()
+    if _SCHEME in text or any(text.count(letter) < count for letter, count in _LETTERS.items()):
+        return False
+    return _follow(text) or _follow(reversed(text)) or _are_close(text)
+
+
+def _follow(text: Iterable[str]) -> bool:
+    letters = iter(text)
+    return all(letter in letters for letter in _SCHEME)
+
+
+def _are_close(text: str) -> bool:
+    return any(
+        all(text.count(letter, start, start + _CLOSE) >= count for letter, count in _LETTERS.items())
+        for start in range(max(1, len(text) - _CLOSE + 1))
+        if text[start] in _LETTERS
+    )
+
+
 def spell_script_url(pieces: Iterable[str]) -> bool:
     """Whether the scheme and its colon can be put together from ``pieces``, each of which is less than the word."""
-    scheme = f"{_WORD}:"
     parts = {each.lower() for each in pieces if len(each) < len(_WORD)}
     ends = {0}
-    for end in range(1, len(scheme) + 1):
-        if any(scheme[start:end] in parts for start in ends):
+    for end in range(1, len(_SCHEME) + 1):
+        if any(_SCHEME[start:end] in parts for start in ends):
             ends.add(end)
-    return len(scheme) in ends
+    return len(_SCHEME) in ends
 
 
 def _character(escape: re.Match[str]) -> str:

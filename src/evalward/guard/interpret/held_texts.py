@@ -29,6 +29,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.script_urls import are_whole_scheme, characters_of_scheme, may_be_script_url
+from evalward.guard.interpret.script_texts import is_script
 from evalward.guard.markup import is_running_name, runs_as_document, starts_like_script_url
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 # A call; `:not(…)` and `nth-child(…)` are selectors.
 CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
+# What else a program does: an assignment, a change by one, a constructor without arguments.
+_CHANGE = re.compile(r"=|\+\+|--|\b(?:new|delete|throw)\b")
 # What parts of a text may become markup, a script's URL or a call again.
 _TELLING_PARTS = re.compile(r"script\s*:|[<(`]", re.IGNORECASE)
 _ESCAPED = re.compile(r"%[0-9a-fA-F]{2}")
@@ -66,6 +69,11 @@ def _judged(text: str) -> Value:
     return of(text) if starts_like_script_url(text) or CALL.search(text) else BOTTOM
 
 
+def may_run(text: str) -> bool:
+    """Whether a text reads as a call, or is a program that changes something."""
+    return CALL.search(text) is not None or (_CHANGE.search(text) is not None and is_script(text))
+
+
 class HeldTexts:
     """Texts that the payload passed to host objects."""
 
@@ -75,9 +83,8 @@ class HeldTexts:
         self.given = (
             state.dataflow.add_register()
         )  # the join of the texts that objects of the host were given
-        self._told = (
-            state.dataflow.add_register()
-        )  # what a page says: messages, errors, results of its functions
+        # What a page says (messages, errors, results of its functions), and programs that the host was given.
+        self._told = state.dataflow.add_register()
         self._characters = state.dataflow.add_register()  # single ones that the host was given
         self._searched = state.dataflow.add_register()
         # What was found in an object while it held that, and the atoms to look into further.
@@ -126,6 +133,8 @@ class HeldTexts:
             if type(atom) is str:
                 self._dataflow.spend(len(atom) >> 6)
                 found |= _telling(atom)
+                if may_run(atom):
+                    self._dataflow.write(self._told, of(atom))
             elif atom is ACTIVE_MARKUP:
                 found |= of(ACTIVE_MARKUP)
             elif atom is HOST_HELD_TEXT or isinstance(atom, HeapObject):
@@ -157,7 +166,7 @@ class HeldTexts:
             self._dataflow.write(self._told, texts)
 
     def told(self) -> Value:
-        """Return the texts that a page said, of those that a sink would judge."""
+        """Return the texts that a page said, of those that a sink would judge, and the programs that it was given."""
         return self._dataflow.read(self._told)
 
     def keep_in(self, made: Value, values: Iterable[Value]) -> None:

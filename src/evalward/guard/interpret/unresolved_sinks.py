@@ -19,6 +19,7 @@ from evalward.guard.domain.hidden_texts import (
     hides_script_url,
     may_be_bytes,
     readings,
+    scatters_script_url,
     spell_script_url,
 )
 from evalward.guard.domain.instructions import Op
@@ -110,7 +111,9 @@ def _telling(texts: set[str]) -> dict[str, bool]:
     hidden = {reading for _, reading in read}
     marked = any(map(is_cut_markup, texts)) or any(map(is_active, hidden))
     shown = marked or any(map(holds_handler, texts | hidden))
-    disguised = any(hides_script_url(text, reading) for text, reading in read)
+    disguised = any(hides_script_url(text, reading) for text, reading in read) or any(
+        scatters_script_url(text) and not _IDLE.match(text) for text in texts
+    )
     return {
         CODE: any_script(texts, defining=False),
         TIMER: any(map(may_act, texts)),

@@ -110,12 +110,13 @@ function trapUrls() {
 
 function trapFrames() {
   for (const type of ['HTMLIFrameElement', 'HTMLFrameElement', 'HTMLObjectElement', 'HTMLEmbedElement']) {
-    for (const name of ['contentWindow', 'contentDocument']) {
-      watch(G[type] && G[type].prototype, name, 'get', () => {
-        hit('dom-script', 'read', type + '.' + name);
-        hit('global', 'read', type + '.' + name);
-      });
-    }
+    const prototype = G[type] && G[type].prototype;
+    watch(prototype, 'contentWindow', 'get', () => {
+      hit('dom-script', 'read', type + '.contentWindow');
+      hit('global', 'read', type + '.contentWindow');
+    });
+    // A frame's document may be read: what is done with it counts.
+    watch(prototype, 'contentDocument', 'get', () => hit('dom-script', 'get', type + '.contentDocument'));
   }
   watch(Document.prototype, 'defaultView', 'get', () => hit('global', 'get', 'document.defaultView'));
 }

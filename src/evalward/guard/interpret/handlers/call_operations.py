@@ -9,6 +9,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
     FUNCTION_FROM_TEXT,
+    SCHEME_LETTERS,
     SPELLS_ANY_NAME,
     TAINTED_DATA,
     UNKNOWN,
@@ -142,10 +143,11 @@ class CallOperations:
         for atom in in_order(owner) if owner_register not in self._lowered.supers else ():
             one = of(atom)
             if (key in _ITERATIONS or (key in REDUCING and args and objects_of(args[0]))) and (
-                atom is TAINTED_DATA or (not self._strict and (atom is UNKNOWN or type(atom) is Host))
+                atom is TAINTED_DATA or atom is UNKNOWN or type(atom) is Host
             ):
                 result = join(result, self._unknown_callbacks.iterate(atom, key, args, rest, span))
-                continue
+                if atom is TAINTED_DATA or not self._strict:
+                    continue
             if atom is TAINTED_DATA and (key in _STORING or type(key) is int):
                 for value in (*args, rest):
                     self._store.expect_functions(value)
@@ -157,6 +159,8 @@ class CallOperations:
             if twice and asks_constructor:
                 function = self._catalogued.relabelled(function)
             result = join(result, self._calls.call(function, one, args, span, rest))
+            if key == "toString" and args and (atom is UNKNOWN or type(atom) is Host):
+                result = join(result, of(SCHEME_LETTERS))  # a number's digits, in a radix beyond ten
             if key in _SETTLING and (atom is UNKNOWN or atom is TAINTED_DATA or type(atom) is Host):
                 result = join(result, self._unknown_callbacks.settle(args, span))
         if type(key) is int and not SPELLS_ANY_NAME.isdisjoint(self._values[key]):

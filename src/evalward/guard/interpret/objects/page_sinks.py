@@ -13,6 +13,7 @@ from evalward.guard.domain.atoms import (
     BOTTOM,
     COMPOSED_STRING,
     DECODED_STRING,
+    SCHEME_LETTERS,
     SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
     TAINTED_DATA,
@@ -60,6 +61,7 @@ _CODE = re.compile(
     r"matrix|perspective|cubic-bezier|steps|repeat|attr|counter|[a-z]+-gradient|blur|not|is|where|nth-child)"
     r"(?:X|Y|Z|3d)?\()[A-Za-z_$][\w$.]*(?:\(|`)",
 )
+_SPELLS_SCHEME = SPELLS_ANY_NAME | {SCHEME_LETTERS}
 _WORDS = re.compile(r"[\w\s.#%\[\]-]*")
 INJECTION = dom_script_injection.LABEL
 
@@ -158,7 +160,7 @@ class PageSinks:
                     self.call_handler(value, span.start, this)
 
     def _judge_scheme(self, value: Value, constants: list[str], span: Span, *, certain: bool) -> None:
-        if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLS_ANY_NAME):
+        if any(is_script_scheme(text) for text in constants) or (certain and value & _SPELLS_SCHEME):
             self._findings.report(INJECTION, Rank.USED, span, None, "the URL becomes a script")
         else:
             self._miss(value, span)
