@@ -1,5 +1,6 @@
 """Settings of all tests: untimed hypothesis examples, samples, the order, and no process that outlives its test."""
 
+import argparse
 import gc
 import json
 import os
@@ -33,12 +34,42 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) * 3 // 2
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--turn",
+        metavar="K/N",
+        type=_turn,
+        default=(1, 1),
+        help="run only the K-th of N parts of the exhaustive tests; .ci/run takes another part with each commit",
+    )
+
+
+def _turn(text: str) -> tuple[int, int]:
+    turn, _, turns = text.partition("/")
+    if not (turn.isdecimal() and turns.isdecimal() and 1 <= int(turn) <= int(turns)):
+        msg = f"{text!r} is not K/N with 1 <= K <= N, such as 2/4"
+        raise argparse.ArgumentTypeError(msg)
+    return int(turn), int(turns)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Choose the samples before ``-m`` deselects, and order the rest after it."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Choose the samples before ``-m`` deselects, then leave out other turns, and order the rest."""
     _mark_samples(items)
     yield
+    turn, turns = config.getoption("turn")
+    others = {
+        item for item in items if item.get_closest_marker("exhaustive") and _number(item) % turns != turn - 1
+    }
+    if others:
+        config.hook.pytest_deselected(items=list(others))
+        items[:] = [item for item in items if item not in others]
     items[:] = _dealt(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _number(item: pytest.Item) -> int:
+    """Return the checksum of a test's name, which says to what sample or turn it belongs."""
+    return zlib.crc32(item.nodeid.encode())
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -62,7 +93,7 @@ def _mark_samples(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("sampled"):
             families[item.nodeid.partition("[")[0]].append(item)
     for cases in families.values():
-        cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        cases.sort(key=_number)
         marker = cases[0].get_closest_marker("sampled")
         assert marker is not None
         (share,) = marker.args

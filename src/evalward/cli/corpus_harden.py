@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.corpus_part import Every, First
 from evalward.cli.exit_codes import USAGE
 from evalward.cli.progress import progress_bar
 from evalward.corpus.corpus_case import CorpusError, load_cases
@@ -21,16 +22,15 @@ from evalward.oracle.emission import emit
 REACHED = 1
 
 
-def corpus_harden(
+def corpus_harden(  # noqa: PLR0913 - one parameter per option
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Files (.yaml, .jsonl) or directories.")
     ],
     *,
     deadline_ms: Annotated[int, typer.Option(min=50, max=10_000, help="Time for one run.")] = 1_000,
     workers: Annotated[int | None, typer.Option(min=1, max=64, help="Cases at once; default: cores.")] = None,
-    every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Run only every N-th case, to save time.")
-    ] = 1,
+    every: Every = 1,
+    first: First = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run every case hardened, without the static verdict: an escape must reach nothing, a benign payload do the same.
@@ -47,7 +47,7 @@ def corpus_harden(
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     begin = time.perf_counter()
     try:
-        cases = load_cases(paths)[::every]
+        cases = load_cases(paths)[first - 1 :: every]
     except CorpusError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(USAGE) from None

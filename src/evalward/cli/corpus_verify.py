@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.corpus_part import Every, First
 from evalward.cli.exit_codes import USAGE
 from evalward.cli.progress import progress_bar
 from evalward.corpus.corpus_case import CorpusError, load_cases
@@ -20,7 +21,7 @@ from evalward.oracle.corpus_proof import VerifyReport, verify_cases
 NOT_AS_CLAIMED = 1
 
 
-def corpus_verify(
+def corpus_verify(  # noqa: PLR0913 - one parameter per option
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Files (.yaml, .jsonl) or directories.")
     ],
@@ -31,6 +32,8 @@ def corpus_verify(
         float,
         typer.Option(min=0.0, max=1.0, help="Fail if a target's share of proven cases is lower."),
     ] = 0.0,
+    every: Every = 1,
+    first: First = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run every case: an escape must reach what it claims, a benign payload must reach nothing.
@@ -41,11 +44,12 @@ def corpus_verify(
     \b
     Examples:
       evalward corpus verify corpus
+      evalward corpus verify corpus --every 4 --from 2
       evalward corpus verify my-cases.yaml --json
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     begin = time.perf_counter()
     try:
-        cases = load_cases(paths)
+        cases = load_cases(paths)[first - 1 :: every]
     except CorpusError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(USAGE) from None
