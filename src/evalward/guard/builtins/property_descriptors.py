@@ -63,10 +63,9 @@ def _setters(machine: Machine, call: Call, owner: Value, key: Value) -> Value:
     for atom in owner:
         if type(atom) is Known:
             sinks = machine.catalogue.get(atom.path).sinks
-            valued = [(name, "value") for name in ATTRIBUTE_VALUES if sinks]
-            for name, kind in (*sinks.items(), *valued):
-                if resolved.unknown or name in resolved.names:
-                    result = join(result, of(known(f"setter {kind}")))
+            written = ATTRIBUTE_VALUES.union(sinks) if sinks else frozenset[str]()
+            for name in written if resolved.unknown else written.intersection(resolved.names):
+                result = join(result, of(known(f"setter {sinks.get(name, 'value')}")))
     return result
 
 
