@@ -88,6 +88,8 @@ class UnknownCallbacks:
             return join(join(result, given), args[1] if len(args) > 1 else rest)
         if key not in _MAPPING or not given:
             return result
+        if atom is not TAINTED_DATA:  # an iterator or a stream, whose own members give what the callback gives
+            self._judgement.leak(given, Flow.ARGUMENT, span)
         if key == "flatMap":
             given = join(given, self._iteration.iterate(given, None, span))
         made = self._store.allocate("array", span.start, "iterated")
