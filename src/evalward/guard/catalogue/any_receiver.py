@@ -101,7 +101,8 @@ _MARKUP_METHODS = (
     "insertAfter",
     "parseHTML",
 )
-_TIMERS = ("setTimeout", "setInterval")
+TIMERS: Final = ("setTimeout", "setInterval")
+"""The functions of a window that run a text after some time."""
 
 DRIVERS: Final = ("playwright.", "puppeteer.", "selenium.")
 """How the paths of drivers' objects begin."""
@@ -110,7 +111,7 @@ STARTING: Final = ("launch", "launchServer", "launchPersistentContext", "process
 
 JUDGING: Final = {
     **{name: f"Element.{name}" for name in _JUDGING_METHODS},
-    **{name: name for name in _TIMERS},
+    **{name: name for name in TIMERS},
     "define": "customElements.define",
     "write": "unknown.write",
     "writeln": "unknown.write",

@@ -16,6 +16,7 @@ from evalward.guard.domain.atoms import (
     V_TAINTED_DATA,
     V_UNDEFINED,
     V_UNKNOWN,
+    Known,
     Value,
     of,
 )
@@ -85,10 +86,14 @@ class UnknownCallbacks:
             self._judgement.leak(value if called else value - functions, Flow.ARGUMENT, span)
             called |= functions
         if key in REDUCING:
+            if atom is not TAINTED_DATA:  # a stream, which promises what the callback gives
+                self._judgement.leak(frozenset(a for a in given if type(a) is Known), Flow.ARGUMENT, span)
             return join(join(result, given), args[1] if len(args) > 1 else rest)
         if key not in _MAPPING or not given:
             return result
-        if atom is not TAINTED_DATA:  # an iterator or a stream, whose own members give what the callback gives
+        if (
+            atom is not TAINTED_DATA
+        ):  # an iterator or a stream, whose own members give what the callback gives
             self._judgement.leak(given, Flow.ARGUMENT, span)
         if key == "flatMap":
             given = join(given, self._iteration.iterate(given, None, span))

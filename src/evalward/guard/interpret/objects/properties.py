@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.catalogue.any_receiver import TIMERS
 from evalward.guard.constructs import proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ANY_SYMBOL,
     BOTTOM,
     NULL,
+    TAINTED_DATA,
     UNDEFINED,
     UNKNOWN,
     V_ANY_NUMBER,
@@ -19,6 +21,7 @@ from evalward.guard.domain.atoms import (
     Known,
     Primitive,
     Value,
+    known,
     number,
     of,
 )
@@ -261,6 +264,8 @@ class Properties:
         """Return an object's own property, and whether the object certainly has it (ECMA-262 §10.1.5)."""
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
+        if name in TIMERS and TAINTED_DATA in result:  # a copy of what may be a window
+            result = join(result, of(known(name)))
         if target.kind == "proxy" and PROXY_TARGET in target.properties and name[:3] != PRIVATE_PREFIX:
             return join(result, self._get_from_proxy(target, name, this, span)), False
         if name in target.getters:
