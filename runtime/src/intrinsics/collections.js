@@ -1,6 +1,6 @@
 /** Maps and sets (ECMA-262 §24): constructors and set operations call methods that the payload may have chosen. */
 
-import { apply, construct, getPrototypeOf, isObject, SetPrototype, TypeError } from '../natives.js';
+import { apply, construct, getPrototypeOf, isObject, ownKeys, SetPrototype, TypeError } from '../natives.js';
 import { invoke, isOpaque, v } from '../membrane.js';
 import { it } from '../patterns.js';
 import { at } from './arguments.js';
@@ -41,7 +41,7 @@ const collection = (name, parts) => ({
 /** A set operation: GetSetRecord (§24.2.1.2) reads methods of its argument, which are called. */
 const combines = (self, args, real) => {
   const other = at(args, 0);
-  if (!isObject(other) || !isOpaque(other) && getPrototypeOf(other) === SetPrototype) return apply(real, self, args);
+  if (!isObject(other) || !isOpaque(other) && getPrototypeOf(other) === SetPrototype && ownKeys(other).length === 0) return apply(real, self, args);
   return apply(real, self, [safeView(other)]);
 };
 

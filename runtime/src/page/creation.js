@@ -3,7 +3,7 @@ import {
   apply, construct, create, createDataProperty, G, get, getPrototypeOf, isArray, isObject, ownDescriptor, regexpExec, TypeError, weakMap,
 } from '../natives.js';
 import { deny } from '../denial.js';
-import { isHarmlessCallback, isOpaque, unwrap } from '../membrane.js';
+import { isHarmlessCallback, isOpaque, pageHelps, unwrap, whileReading } from '../membrane.js';
 import { blobType } from './captured.js';
 import {
   activeElement, branded, contentEditable, designMode, DOCUMENT, ELEMENT, elementsIn, elementsInDocument, elementsInFragment, FRAGMENT, hostOf,
@@ -14,7 +14,8 @@ import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
 import { guarded, judgeTree, parsed, refusePassing, shadowRootOf } from './trees.js';
 import { essence, isMedia, isPassive, judgeUrl } from './urls.js';
-import { viewed } from './views.js';
+import { treeOf } from './serialising.js';
+import { dictionary, viewed } from './views.js';
 import { words } from './words.js';
 
 /** `createElement(name, options)` and `createElementNS(namespace, name, options)`. */
@@ -281,17 +282,23 @@ const ofTarget = (self, args, real) => {
   return apply(real, self === undefined || self === null ? G : windowOf(self), args);
 };
 
-const withViews = (args, places) => {
-  for (let i = 0; i < places.length; i++) if (+places[i] < args.length) args[+places[i]] = viewed(args[+places[i]]);
+const withViews = (args, places, view) => {
+  for (let i = 0; i < places.length; i++) if (+places[i] < args.length) args[+places[i]] = view(args[+places[i]]);
   return args;
 };
 
 /** A member of which the arguments at `places`, a digit each, are objects with methods that the native calls. */
-const viewing = (places) => ({
+const viewing = (places, view = viewed) => ({
   __proto__: null,
-  call: (self, args, real) => apply(real, self, withViews(args, places)),
-  construct: (args, newTarget, real) => construct(real, withViews(args, places), newTarget),
+  call: (self, args, real) => apply(real, self, withViews(args, places, view)),
+  construct: (args, newTarget, real) => construct(real, withViews(args, places, view), newTarget),
 });
+
+/** `Response.json(data)`: the native calls each `toJSON` that it finds (`serialising.js`). */
+const written = (self, args, real) => {
+  if (pageHelps && args.length > 0) args[0] = treeOf(args[0]);
+  return whileReading(() => apply(real, self, args));
+};
 
 export const creation = {
   __proto__: null,
@@ -308,9 +315,13 @@ export const creation = {
   command: () => guarded(command),
   event: () => event,
   window: () => ofTarget,
+  json: () => written,
   view0: () => viewing('0'),
   view01: () => viewing('01'),
   view012: () => viewing('012'),
   view1: () => viewing('1'),
   view2: () => viewing('2'),
+  // Dictionaries of which a part is written as JSON, so that each `toJSON` in it is called.
+  dictionary0: () => viewing('0', dictionary),
+  dictionary01: () => viewing('01', dictionary),
 };

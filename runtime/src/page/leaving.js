@@ -10,6 +10,9 @@ import { kindOf } from './dom.js';
 
 // Of larger ones nobody looks at each property twice.
 const MOST = 500;
+// How deep objects are looked for in the arguments, and how many.
+const DEPTH = 3;
+const WITHIN = 100;
 const FIELDS = ['value', 'get', 'set'];
 
 /** The properties of `x` that hold natives with rules; undefined for what is not looked at. */
@@ -41,15 +44,21 @@ const disarm = ({ x, above, before }) => {
   if (parent !== above && isRuled(parent)) setPrototypeOf(x, v(parent));
 };
 
-/** Call `run`, a function of the page that gets `self` and `args`, and make safe what it leaves on these. */
+/** Add what is known of `x`, and of what lies in it, to `watched`; `depth` says how deep `x` lies in an argument. */
+const watch = (x, watched, depth) => {
+  if (!isObject(x) || (typeof x === 'function' ? !isOwn(x) : isOpaque(x) || kindOf(x) !== 0)) return;
+  const before = armed(x);
+  if (before === undefined) return;
+  createDataProperty(watched, watched.length, { __proto__: null, x, above: getPrototypeOf(x), before });
+  const keys = depth < DEPTH && watched.length < WITHIN ? ownKeys(x) : [];
+  for (let i = 0; i < keys.length && watched.length < WITHIN; i++) watch(ownDescriptor(x, keys[i])?.value, watched, depth + 1);
+};
+
+/** Call `run`, a function of the page that gets `self` and `args`, and make safe what it leaves on these and in the arguments. */
 export const disarmed = (self, args, run) => {
   const watched = [];
-  for (let i = -1; i < args.length; i++) {
-    const x = i < 0 ? self : args[i];
-    if (!isObject(x) || (typeof x === 'function' ? !isOwn(x) : isOpaque(x) || kindOf(x) !== 0)) continue;
-    const before = armed(x);
-    if (before !== undefined) createDataProperty(watched, watched.length, { __proto__: null, x, above: getPrototypeOf(x), before });
-  }
+  watch(self, watched, DEPTH);
+  for (let i = 0; i < args.length; i++) watch(args[i], watched, 0);
   try {
     return run();
   } finally {

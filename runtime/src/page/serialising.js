@@ -43,7 +43,7 @@ const withoutMethod = (list) => {
 };
 
 /** The tree of `root`; `replacer` is a function or undefined, `picked` the list of names that objects have alone, or undefined. */
-const treeOf = (root, replacer, picked) => {
+export const treeOf = (root, replacer, picked) => {
   const ancestors = { __proto__: null, length: 0 };
 
   const copyOf = (value) => {
