@@ -8,11 +8,12 @@ import { travelling } from '../functions.js';
 import { behind } from './behind.js';
 import { judgedAnswer, judgedRequest } from './answers.js';
 import { lowerCase, match } from './captured.js';
-import { judgeFiles, judgePath, judgeState } from './files.js';
-import { judgeMarkup, judgeStyle } from './markup.js';
+import { judgeExposed } from './exposed.js';
+import { judgeFiles, judgePath, judgeState, snapshotName } from './files.js';
+import { judgeMarkup, judgeSheet, judgeStyle } from './markup.js';
 import { copied, given, isPlain } from './results.js';
 import { spread, tableOf, typesOfEvent, wordsOf } from './tables.js';
-import { judgeDebugger, judgedSite, judgeUrl } from './urls.js';
+import { judgeBase, judgedSite, judgeUrl } from './urls.js';
 
 const MAX_DEPTH = 50;
 
@@ -45,48 +46,55 @@ function printed(args) {
   return [args[0], options];
 }
 
+// Of which the argument may be an element instead of files.
+const DROPS = { __proto__: null, drop: true, dragEnter: true, dragOver: true };
+
 function argument(x, i, key, table, how, real) {
   const at = StringCtor(i);
   if (table.texts[key] === at || table.functions[key] === at && !isSelector(x)) return carried(x, table.route);
   if (table.urls[key] === at && isText(x)) return judgeUrl(StringCtor(x));
   if (table.markup[key] === at) return judgeMarkup(StringCtor(x));
+  if (table.globals[key] === at) return judgeExposed(StringCtor(x));
   if (table.keys[key] !== undefined && wordsOf(table.keys[key])[x = StringCtor(x)] !== true) deny(table.family, 'a member that no list names');
   if (table.sites[key || '()'] === at) x = judgedSite(x);
   const passed = copyOut(x, how, 0);
   const files = table.files[key];
-  if (files !== undefined && i >= +files[0]) judgeFiles(passed, apply(stringSlice, files, [2]));
+  if (files !== undefined && i >= +files[0] && !(DROPS[key] === true && behind(x) !== undefined)) judgeFiles(table.compares ? snapshotName(passed) : passed, apply(stringSlice, files, [2]));
   if (table.states[key] === at) judgeState(passed);
   if (table.styles[key] === at) judgeStyle(passed);
   if (table.bodies[key] === at) return judgedAnswer(passed, real);
   if (table.requests[key] === at) return judgedRequest(passed, real, key === 'fetch');
   if (table.locators[key] === at) return judgedLocator(passed);
-  return table.fields[key] === undefined ? passed : judgedFields(passed, wordsOf(table.fields[key]));
+  return table.fields[key] === undefined || behind(x)?.table.path ? passed : judgedFields(passed, wordsOf(table.fields[key]));
 }
 
 const isText = (x) => typeof x === 'string' || (isObject(x) && behind(x) === undefined);
 
 /** Options of which only those of a list are passed on; the URL among them has to be a site's. */
 function judgedFields(options, names) {
-  if (!isObject(options)) return options;
+  if (!isObject(options) || isArray(options)) return options;
   if (!isPlain(options)) deny('nested-evaluation', 'options are no plain data');
   const keys = ownKeys(options);
   for (let i = 0; i < keys.length; i++) {
     const value = get(options, keys[i]);
     if (names[keys[i]] !== true && value !== undefined) deny('nested-evaluation', 'an option that no list names');
-    if (keys[i] === 'baseURL' && value !== undefined) judgeBase(value);
+    if (keys[i] === 'baseURL' && value !== undefined) judgeSiteBase(value);
+    if (keys[i] === 'name' && value !== undefined && match(NAME, StringCtor(value)) === null) deny('nested-evaluation', 'a name that is a path');
     if (keys[i] === 'storageState') judgeState(value);
+    if (keys[i] === 'style') judgeSheet(value);
     if (keys[i] === 'recordHar' && isObject(value)) judgePath(get(value, 'path'), 'zip');
   }
   return options;
 }
 
 /** A URL to which others are relative: they say nothing of a scheme then. */
-function judgeBase(url) {
+function judgeSiteBase(url) {
   if (typeof url !== 'string' || match(BASE, lowerCase(url)) === null) deny('nested-evaluation', 'the base of URLs is no site');
-  judgeDebugger(url);
+  judgeBase(url);
 }
 
 const BASE = /^https?:\/\//;
+const NAME = /^[\w-]+$/;
 
 /** How an element is found: by a strategy that a list names, none of which runs what it is given. */
 function judgedLocator(locator) {

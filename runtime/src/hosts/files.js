@@ -1,6 +1,6 @@
 // Files and states that a driver reads and writes for a payload. What a payload writes has a name by which nothing runs it or answers
 // requests with it, and what it reads is a file that pages are given.
-import { get, isArray, isObject } from '../natives.js';
+import { get, isArray, isObject, StringCtor } from '../natives.js';
 import { deny } from '../denial.js';
 import { lowerCase, match } from './captured.js';
 import { isPlain } from './results.js';
@@ -17,7 +17,7 @@ export function judgePath(path, endings) {
 }
 
 /**
- * Deny paths that no list names, in what a method gets as an argument: a path, a list of them, or options with a `path`.
+ * Deny paths that no list names, in what a method gets as an argument: a path, a list of them, or options with a `path` or `files`.
  * @param given what the host gets: a copy
  */
 export function judgeFiles(given, endings) {
@@ -29,7 +29,14 @@ export function judgeFiles(given, endings) {
   } else {
     const path = get(given, 'path');
     if (path !== undefined && path !== null) judgePath(path, endings);
+    judgeFiles(get(given, 'files'), endings);
   }
+}
+
+/** The name of a file that a snapshot gets: the last of the parts of a path, in options too; undefined for none. */
+export function snapshotName(given) {
+  if (isArray(given)) return StringCtor(given[given.length - 1]);
+  return isObject(given) ? snapshotName(get(given, 'name')) : given;
 }
 
 /** Deny a stored state whose origins are no sites: a driver opens each of them as a URL. */

@@ -57,10 +57,14 @@ const isInertElement = (name, here) =>
   ELEMENTS[name] === true || match(CUSTOM, name) !== null || (name === 'meta' && match(META, here) !== null)
   || (name === 'link' && match(LINK, here) !== null) || (name === 'iframe' && match(FRAME, here) !== null);
 
+// An address or `localhost` with a path that a browser's debugger or WebDriver answers to (urls.js).
+const DEBUGGING =
+  /(?:[\\/]{2}|(?:https?|wss?):)[\\/]*(?:[^"'<>\\/?#]*@)?(?:\d[\da-fx.]*|\[[^\]]*\]|[^"'<>\\/?#:]*(?:localhost\.?|%[^"'<>\\/?#:]*))(?::\d*)?[\\/]+(?:json|devtools|sessions?|wd|hub)(?![\w-])/;
+
 /** Whether no URL in the text has a scheme that runs, or is a document: with character references, and without what a URL parser drops. */
 function hasInertUrls(text) {
   const read = withoutBlanks(decoded(text));
-  if (match(SCHEME, read) !== null) return false;
+  if (match(SCHEME, read) !== null || match(DEBUGGING, read) !== null) return false;
   for (let at = indexOf(read, 'data:', 0); at >= 0; at = indexOf(read, 'data:', at + 1)) {
     if (at === 0 || indexOf('=\'"`', read[at - 1], 0) < 0) continue;
     const type = match(/^data:([^,;"'<>]*)[,;]/, apply(stringSlice, read, [at, at + LONGEST]));

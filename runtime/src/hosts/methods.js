@@ -91,7 +91,7 @@ function callable(name, call) {
 }
 
 // What lists say about a method of an object.
-const RULES = ['methods', 'denied', 'texts', 'functions', 'urls', 'markup', 'bodies', 'requests', 'locators', 'sites', 'states', 'files', 'keys', 'styles',
+const RULES = ['methods', 'denied', 'texts', 'functions', 'urls', 'markup', 'bodies', 'requests', 'locators', 'sites', 'states', 'files', 'keys', 'styles', 'globals',
   'fields', 'callbacks', 'unless'];
 
 /** Whether the method `key` of both objects is one that gives the same, by the same rules and in the same realm: one function may be shared. */

@@ -51,7 +51,7 @@ const unpacked = create(null);
 
 /**
  * What is listed of the object at `path`: results of `values` and `methods`, constructs of what is `denied`, positions
- * of arguments that are `texts`, `functions`, `urls`, `markup`, `bodies`, `requests`, `locators`, `sites`, `states` or `styles`, what `fields` of
+ * of arguments that are `texts`, `functions`, `urls`, `markup`, `bodies`, `requests`, `locators`, `sites`, `states`, `styles` or `globals`, what `fields` of
  * options are passed on, where `files` begin and how their names end, which `keys` a first argument may be; `others` is what any other member is.
  */
 export function tableOf(path) {
@@ -76,6 +76,7 @@ export function tableOf(path) {
     files: grouped(part(packed, 'F')),
     keys: grouped(part(packed, 'K')),
     styles: grouped(part(packed, 'G')),
+    globals: grouped(part(packed, 'H')),
     fields: grouped(part(packed, 'h')),
     callbacks: grouped(part(packed, 'c')),
     events: words(part(packed, 'e')),

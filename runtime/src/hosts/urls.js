@@ -1,5 +1,5 @@
 // URLs that a host opens: allowed are those of sites and files, and `data:` URLs whose content is surely inert.
-import { apply, construct, G, get, getPrototypeOf, isObject, ownDescriptor, StringCtor, stringIndexOf, stringSlice, TypeError } from '../natives.js';
+import { apply, construct, createDataProperty, G, get, getPrototypeOf, isObject, ownDescriptor, StringCtor, stringIndexOf, stringSlice, TypeError } from '../natives.js';
 import { isForged } from '../shared.js';
 import { deny } from '../membrane.js';
 import { behind } from './behind.js';
@@ -20,8 +20,11 @@ const HEX = '0123456789abcdef';
 export function judgeUrl(url) {
   const bare = withoutBlanks(url);
   const lower = lowerCase(bare);
-  // Without a scheme it is relative to where the host is.
-  if (match(SCHEME, lower) === null || match(FILE, lower) !== null || match(BLANK, lower) !== null) return url;
+  // Without a scheme it is relative to where the host is, which a payload may have said.
+  const isRelative = match(SCHEME, lower) === null;
+  for (let i = 0; isRelative && i < bases.length; i++) judgeDebugger(url, bases[i]);
+  if (isRelative && apply(stringIndexOf, lower, ['127.0.0.1']) === 0) judgeDebugger('http://' + bare); // as Playwright completes it
+  if (isRelative || match(FILE, lower) !== null || match(BLANK, lower) !== null) return url;
   if (match(SITE, lower) !== null) {
     judgeDebugger(url);
     return url;
@@ -78,6 +81,20 @@ const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?
 // The same names anywhere in a text that no parser can take apart.
 const NAMES = /(?:^|[/\\])(?:json|devtools|sessions?)(?:[/\\?#]|$)/;
 
+// A part of such a path, of which the rest may be in a relative URL.
+const PART = /\/(?:json|devtools|sessions?|wd|hub)(?:\/|$)/;
+
+const bases = [];
+
+/** Judge what URLs are relative to. */
+export function judgeBase(text) {
+  judgeDebugger(text);
+  const url = readPath === undefined ? undefined : parse(text);
+  if (url === undefined || match(LOCAL, apply(readHost, url, [])) === null) return;
+  if (match(PART, lowerCase(apply(readPath, url, []))) !== null) deny('nested-evaluation', 'the debugger of a browser');
+  createDataProperty(bases, bases.length, text);
+}
+
 /** The native's answer about `x`, undefined for what is none of its kind. */
 function answer(read, x) {
   try {
@@ -93,9 +110,9 @@ const isTypeError = (error) => {
   return false;
 };
 
-const parse = (text) => {
+const parse = (text, base = 'http://localhost/') => {
   try {
-    return construct(RealURL, [text, 'http://localhost/']);
+    return construct(RealURL, [text, base]);
   } catch (error) {
     if (!isTypeError(error)) throw error; // a stack overflow says nothing
     return undefined; // nobody else reads it either
@@ -103,12 +120,12 @@ const parse = (text) => {
 };
 
 /** Deny the URL of a debugger, to which a request is a program. */
-export function judgeDebugger(text) {
+export function judgeDebugger(text, base) {
   if (readPath === undefined) { // a realm without URL, such as a context of node:vm: the names alone decide
     if (match(NAMES, lowerCase(unescaped(withoutBlanks(text)))) !== null) deny('nested-evaluation', 'the debugger of a browser');
     return;
   }
-  const url = parse(text);
+  const url = parse(text, base);
   if (url === undefined || match(LOCAL, apply(readHost, url, [])) === null) return;
   if (match(DEBUGGER, lowerCase(apply(readPath, url, []))) !== null) deny('nested-evaluation', 'the debugger of a browser');
 }

@@ -9,11 +9,14 @@ const ParseError = TypeError.prototype;
 const hostName = getter('URL', 'hostname');
 const originOf = getter('URL', 'origin');
 
+/** What URLs are relative to: a payload may change it by `history`. */
+const base = () => (home === undefined ? `${apply(readLocation, G, [])}` : baseUrl(home));
+
 /** A URL relative to the document's base, undefined for none. */
 export const resolved = (text) => {
   if (RealURL === undefined || readLocation === undefined || readPath === undefined) return undefined;
   try {
-    return construct(RealURL, [text, home === undefined ? `${apply(readLocation, G, [])}` : baseUrl(home)]);
+    return construct(RealURL, [text, base()]);
   } catch (error) {
     if (getPrototypeOf(error) !== ParseError) throw error; // a stack overflow says nothing
     return undefined; // the native throws its own error
@@ -27,7 +30,8 @@ const DEBUGGER = /^\/+(?:json(?:\/(?:new|activate|close|version|list|protocol)(?
 
 /** The URL, if a debugger may answer to it. */
 const debuggerAt = (text) => {
-  const url = apply(regexpExec, MARKED, [text]) === null ? undefined : resolved(text);
+  const isMarked = apply(regexpExec, MARKED, [text]) !== null || readLocation !== undefined && apply(regexpExec, MARKED, [base()]) !== null;
+  const url = isMarked ? resolved(text) : undefined;
   if (url === undefined || apply(regexpExec, LOCAL, [hostName(url)]) === null) return undefined;
   return apply(regexpExec, DEBUGGER, [lower(apply(readPath, url, []))]) === null ? undefined : url;
 };

@@ -55,10 +55,10 @@ export function installPage() {
   }
   installSerialising();
   installClock();
+  installHanding();
   if (home === undefined) return;
   addClassifier(foreignNode);
   onWindowRead(judgeWindowRead);
   onExotic(exotic);
-  installHanding();
   installTyping();
 }

@@ -29,6 +29,7 @@ export const INTERFACES = {
   VideoDecoder: 'view0 *',
   VideoEncoder: 'view0 *',
   WebSocket: 'connecting *',
+  WebSocketStream: 'connecting *',
   WheelEvent: 'event *',
   Worker: 'worker *',
   WritableStream: 'view01 *',

@@ -15,20 +15,23 @@ const DEPTH = 3;
 const WITHIN = 100;
 const FIELDS = ['value', 'get', 'set'];
 
-/** The properties of `x` that hold natives with rules; undefined for what is not looked at. */
+/** Whether the engine would call `f`, which is not the payload's, for a read or a write: what it gives may be a native. */
+const isForeign = (f) => typeof f === 'function' && !isOwn(f) && v(f) !== f;
+
+/** The properties of `x` that hold natives with rules, or accessors that are not the payload's; undefined for what is not looked at. */
 const armed = (x) => {
   const keys = ownKeys(x);
   if (keys.length > MOST) return undefined;
   const found = { __proto__: null };
   for (let i = 0; i < keys.length; i++) {
     const property = ownDescriptor(x, keys[i]);
-    if (property !== undefined && (isRuled(property.value) || isRuled(property.get) || isRuled(property.set))) found[keys[i]] = property;
+    if (property !== undefined && (isRuled(property.value) || isForeign(property.get) || isForeign(property.set))) found[keys[i]] = property;
   }
   return found;
 };
 
 const put = (x, key, property) => {
-  for (let i = 0; i < FIELDS.length; i++) if (isRuled(property[FIELDS[i]])) property[FIELDS[i]] = v(property[FIELDS[i]]);
+  for (let i = 0; i < FIELDS.length; i++) if (i > 0 ? isForeign(property[FIELDS[i]]) : isRuled(property.value)) property[FIELDS[i]] = v(property[FIELDS[i]]);
   if (!defineProperty(x, key, property)) deny('prototype-tampering', 'what a function of the page has put on an object');
 };
 

@@ -30,14 +30,16 @@ _RESERVED: Final = "__evalward_"
 """How the name of the property begins; runtime/src/global.js lets no payload make such a global."""
 
 _SCRIPT: Final = (
-    "(()=>{'use strict';const N='%(name)s';if(Object.getOwnPropertyDescriptor(globalThis,N)!==undefined)return;"
+    "(()=>{'use strict';const N='%(name)s',D=Object.getOwnPropertyDescriptor(globalThis,N);"
+    "if(D!==undefined&&!D.configurable)return;"  # a binding that a driver was asked for is replaced
     "const W='%(word)s',T=TypeError,R=%(runtime)s;try{R({early:1})}catch{}"
     "const P=Object.freeze({__proto__:null,a:'%(answer)s',r:R});"
     "Object.defineProperty(globalThis,N,{__proto__:null,enumerable:false,writable:false,configurable:false,"
     "value:Object.freeze((w)=>{if(w!==W)throw new T('not for you');return P})})})()"
 )
 _HEAD: Final = (
-    '((c)=>{let p;try{p=typeof %(name)s==="function"&&%(name)s("%(word)s")}catch(e){}'
+    # What can be written to is not shown the word. Nothing of the page's is asked.
+    '((c)=>{let p;try{(()=>{"use strict";%(name)s=0})()}catch(e){try{p=%(name)s("%(word)s")}catch(e){}}'
     'if(!p||p.a!=="%(answer)s"){const e=new Error("evalward denied prototype-tampering: the page is not prepared");'
     'e.name="EvalwardDenied";e.construct="prototype-tampering";throw e}return p.r(c,(E)=>new E)})'
 )

@@ -7,15 +7,15 @@ The JSON object has these members; a list of names is one string, separated by s
 
 - ``o``: the objects by path. Each has ``v`` and ``m`` (result: names of values and of methods), ``d`` (construct:
   names), ``t`` ``f`` ``u`` ``k`` ``b`` ``g`` ``o`` (position of the argument: names of methods that take a text, a
-  function, a URL, a document, an answer, a request or a locator), ``A`` ``B`` ``G`` (the same for a site, a state and a
-  style sheet), ``F`` (position and endings of files: names of methods), ``K`` (words: names of methods), ``h`` (names
-  of options: names of methods), ``c`` (types: names of methods that call back with them), ``e`` (names of methods
-  that take an event), ``y`` (names of members that may be replaced), ``a`` (the start of further names of values),
-  ``n`` (names of classes), ``r`` ``i`` (result of a call, type of an instance), ``x`` (``host``, ``deny`` or a
-  construct: what other members are), ``z`` (they are data), ``p`` (functions are compared), ``S`` (settings of a
-  page, of which ``D`` may be deleted), ``s`` (names of denied members that hold data; ``*`` with ``q``, the
-  exceptions), ``w`` (position of a window's options), ``l`` (the route of texts that it takes, if they are not for a
-  page) and ``j`` (``member=value`` of the receiver: names of methods that are then denied).
+  function, a URL, a document, an answer, a request or a locator), ``A`` ``B`` ``G`` ``H`` (the same for a site, a
+  state, a style sheet and the name of a new global), ``F`` (position and endings of files: names of methods), ``K``
+  (words: names of methods), ``h`` (names of options: names of methods), ``c`` (types: names of methods that call back
+  with them), ``e`` (names of methods that take an event), ``y`` (names of members that may be replaced), ``a`` (the
+  start of further names of values), ``n`` (names of classes), ``r`` ``i`` (result of a call, type of an instance),
+  ``x`` (``host``, ``deny`` or a construct: what other members are), ``z`` (they are data), ``p`` (functions are
+  compared), ``S`` (settings of a page, of which ``D`` may be deleted), ``s`` (names of denied members that hold data;
+  ``*`` with ``q``, the exceptions), ``w`` (position of a window's options), ``l`` (the route of texts that it takes,
+  if they are not for a page) and ``j`` (``member=value`` of the receiver: names of methods that are then denied).
 - ``g``: object path by free name, ``z``: construct by denied free name, ``h``: harmless globals,
   ``i``: those with iterators of their own, by the method that makes one, ``s``: those that are instances, by their
   class, ``u``: those whose prototype has no tag,
@@ -57,6 +57,7 @@ _SHORT: Final = {
     "sites": "A",
     "states": "B",
     "styles": "G",
+    "globals": "H",
 }
 
 

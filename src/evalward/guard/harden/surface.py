@@ -11,7 +11,8 @@ know, in the catalogue's grammar, and with these keys:
 - ``urls.<n>``, ``markup.<n>`` and ``bodies.<n>`` list methods whose argument is a URL, a document, or the answer to a
   request; ``requests.<n>`` those that change a request, ``locators.<n>`` those that find an element.
   ``sites.<n>`` those that the host itself sends a request to, ``states.<n>`` those that are a stored state,
-  ``styles.<n>`` those that are a style sheet, or templates of markup, in options.
+  ``styles.<n>`` those that are a style sheet, or templates of markup, in options, ``globals.<n>`` those that are the
+  name of a new global of pages.
 - ``fields."a b"`` lists methods that get of their options (argument 0) these names alone; ``keys."a b"`` methods whose
   first argument is one of these words.
 - ``files."n a b"`` lists methods whose arguments from position ``n`` on may be, or have in ``path``, names of files:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 _FILES: Final = ("drivers", "electron", "modules", "process")
 _POSITIONED: Final = (
     *("texts", "functions", "urls", "markup", "bodies"),
-    *("requests", "locators", "sites", "states", "styles"),
+    *("requests", "locators", "sites", "states", "styles", "globals"),
 )
 _KEYS: Final = frozenset(
     {"values", "methods", "deny", "result", "instance", "others", "fields", "compares"}

@@ -31,10 +31,14 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-def _run(browser: Browser, program: str) -> tuple[object, object]:
-    """Run the completion value of ``program`` as a worker's own script; return its value, or error, and ``__PWN``."""
+def _run(browser: Browser, program: str, before: str) -> tuple[object, object]:
+    """Run the completion value of ``program`` as a worker's own script; return its value, or error, and ``__PWN``.
+
+    ``before`` is what the worker itself runs first.
+    """
     browser.open()
     script = (
+        f"{before};"
         "const say = (value) => setTimeout(() => postMessage([value, self.__PWN ?? 0]), 60);"
         f"(async () => eval({json.dumps(program)}))().then(say, (error) => say(`threw ${{error}}`))"
     )
@@ -48,8 +52,9 @@ def _run(browser: Browser, program: str) -> tuple[object, object]:
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case["id"])
 def test_a_worker_runs_no_text(browser: Browser, case: dict[str, str]) -> None:
-    assert _run(browser, case["attack"])[1] == _REACHED
-    ending, reached = _run(browser, hardened(case["attack"], Shape.SCRIPT))
+    before = case.get("before", "")
+    assert _run(browser, case["attack"], before)[1] == _REACHED
+    ending, reached = _run(browser, hardened(case["attack"], Shape.SCRIPT), before)
 
     assert reached != _REACHED
     assert "evalward denied" in str(ending)
@@ -57,4 +62,6 @@ def test_a_worker_runs_no_text(browser: Browser, case: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case["id"])
 def test_a_twin_in_a_worker_behaves_the_same(browser: Browser, case: dict[str, str]) -> None:
-    assert _run(browser, hardened(case["twin"], Shape.SCRIPT)) == _run(browser, case["twin"])
+    before = case.get("before", "")
+    expected = _run(browser, case["twin"], before)
+    assert _run(browser, hardened(case["twin"], Shape.SCRIPT), before) == expected

@@ -87,6 +87,33 @@ def test_the_secret_is_in_nothing_that_a_page_can_read(page: Page, prepared: Pre
     assert secret[32:] not in shown
 
 
+def test_a_binding_of_a_driver_under_the_name_is_replaced_and_not_shown_the_key(
+    page: Page, prepared: Prepared
+) -> None:
+    _, name, _ = prepared.key.split(".")
+    shown: list[object] = []
+
+    def show(word: object) -> None:
+        shown.append(word)
+
+    page.expose_function(f"__evalward_{name}", show)
+    page.goto("data:text/html,<title>T</title>")
+    assert page.evaluate(hardened("document.title", prepared)) == "T"
+    assert shown == []
+
+
+def test_the_head_shows_the_key_to_nothing_that_can_be_replaced(page: Page, prepared: Prepared) -> None:
+    _, name, _ = prepared.key.split(".")
+    put = f"window.shown = []; window.__evalward_{name} = (word) => shown.push(word); 0"
+    assert page.context.browser is not None
+    other = page.context.browser.new_page()  # which is not prepared
+    other.evaluate(put)
+    with pytest.raises(Exception, match="evalward denied prototype-tampering"):
+        other.evaluate(hardened("1", prepared))
+    assert other.evaluate("shown") == []
+    other.close()
+
+
 def test_the_key_is_in_no_log_and_no_envelope(
     guard: Any, page: Page, client: GuardClient, prepared: Prepared
 ) -> None:
