@@ -1,4 +1,4 @@
-// Reads that the run-time is asked about: `__proto__`, and the window of a frame, which no read may reach.
+// Reads that the run-time is asked about: `__proto__`, the window of a frame, which no read may reach, and the last match.
 // Reads of `__proto__`: the realm's accessor of that name is never called: a page may have replaced it, and what it
 // answers is known.
 import { apply, get, getPrototypeOf, hasOwn, isObject, newProxy, ownDescriptor, ToObject } from './natives.js';
@@ -31,7 +31,7 @@ export function prototypeRead(o, self = o) {
 export const read = (o, key, self) => {
   if (key === NAME) return prototypeRead(o, self);
   if (isWindowKey(key)) windowRead(self);
-  return get(o, key, self);
+  return MATCHES[key] === true ? matchRead(o, key, self) : get(o, key, self);
 };
 
 const isWindowKey = (key) => key === 'contentWindow' || key === 'contentDocument';
@@ -39,6 +39,14 @@ const isWindowKey = (key) => key === 'contentWindow' || key === 'contentDocument
 let windowRead = () => {};
 /** A profile's test of an object whose `contentWindow` or `contentDocument` is about to be read. */
 export const onWindowRead = (judge) => { windowRead = judge; };
+
+// Accessors of RegExp that tell of the realm's last match.
+const MATCHES = { __proto__: null, input: true, lastMatch: true, lastParen: true, leftContext: true, rightContext: true };
+for (let i = 0; i < 14; i++) MATCHES['$' + '123456789_&+`\''[i]] = true;
+
+let matchRead = get;
+/** How such a name is read of an object for a receiver. */
+export const onMatchRead = (how) => { matchRead = how; };
 
 const reader = {
   __proto__: null,
@@ -54,7 +62,7 @@ export function r(o, key) {
   if (typeof key === 'string') {
     if (key === NAME && o !== undefined && o !== null) return { __proto__: null, [NAME]: prototypeRead(o) };
     if (isWindowKey(key)) windowRead(o);
-    return o;
+    return MATCHES[key] === true && o !== undefined && o !== null ? { __proto__: null, [key]: matchRead(ToObject(o), key, o) } : o;
   }
   // An object is converted to a key once, by the read itself, and after `o` was found to be an object.
   return o === undefined || o === null || !isObject(key) ? o : newProxy({ __proto__: null, o, key }, reader);

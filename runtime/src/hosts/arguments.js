@@ -1,13 +1,15 @@
 // What a payload gives to a host: converted once, judged, and passed on as what was judged.
 import {
   apply, create, createDataProperty, defineProperty, FunctionPrototype, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
-  StringCtor, stringSlice, weakMap,
+  PromisePrototype, StringCtor, stringSlice, weakMap,
 } from '../natives.js';
-import { deny, isKept, isOpaque, labelOf, own, v } from '../membrane.js';
+import { deny, isKept, isListed, isOpaque, labelOf, own, unwrap, v } from '../membrane.js';
 import { travelling } from '../functions.js';
+import { assertSafeInside } from '../intrinsics/deep.js';
 import { behind } from './behind.js';
+import { labelled } from './labels.js';
 import { judgedAnswer, judgedRequest } from './answers.js';
-import { lowerCase, match } from './captured.js';
+import { lowerCase, match, settle } from './captured.js';
 import { judgeExposed } from './exposed.js';
 import { judgeFiles, judgePath, judgeState, snapshotName } from './files.js';
 import { judgeMarkup, judgeSheet, judgeStyle } from './markup.js';
@@ -28,7 +30,7 @@ export function listArguments(args, key, table, element, real) {
   if (table.path === 'console') return key === 'dir' ? printed(args) : args;
   if (key === 'nextTick' && typeof args[0] !== 'function') deny('string-timer');
   const types = element === undefined ? callbackTypes(args, key, table) : key === 'reduce' || key === 'reduceRight' ? ['', element] : [element];
-  const how = { __proto__: null, types, seen: weakMap(), isSent: table.texts[key] !== undefined, isCompared: table.compares };
+  const how = { __proto__: null, types, seen: weakMap(), isSent: table.texts[key] !== undefined, isCompared: table.compares, isPolled: table.compares && key === 'poll' };
   const list = [];
   for (let i = 0; i < args.length; i++) createDataProperty(list, i, argument(args[i], i, key, table, how, real));
   return list;
@@ -82,6 +84,8 @@ function judgedFields(options, names) {
     if (keys[i] === 'name' && value !== undefined && match(NAME, StringCtor(value)) === null) deny('nested-evaluation', 'a name that is a path');
     if (keys[i] === 'storageState') judgeState(value);
     if (keys[i] === 'style') judgeSheet(value);
+    // A trace would hold the files that a stack names, and a function may be called like a part of a stack.
+    if (keys[i] === 'sources') createDataProperty(options, keys[i], false);
     if (keys[i] === 'recordHar' && isObject(value)) judgePath(get(value, 'path'), 'zip');
   }
   return options;
@@ -95,6 +99,7 @@ function judgeSiteBase(url) {
 
 const BASE = /^https?:\/\//;
 const NAME = /^[\w-]+$/;
+const INDEX = /^\d+$/;
 
 /** How an element is found: by a strategy that a list names, none of which runs what it is given. */
 function judgedLocator(locator) {
@@ -135,13 +140,14 @@ function split(types) {
 const REFERENCES = spread('playwright.locator playwright.handle playwright.mainHandle selenium.element', true, create(null));
 
 /** What goes out for the facade `x`, of which `facts` are known; undefined for data of the host's that is copied like other data. */
-function behindFacade(x, facts, isSent) {
+function behindFacade(x, facts, { isSent, isCompared }) {
   if (facts.table.others !== '') deny(labelOf(x) || facts.family);
   const { path, instance, result } = facts.table;
   const isFunction = typeof x === 'function';
   if (isSent && path !== '' && REFERENCES[path] !== true) deny(facts.family, 'a host\'s object is no data');
   if (isSent && path === '' && !isFunction) return undefined;
   // The host would call its own function with what the payload chooses, or give it back as a part of the payload's data.
+  if (isCompared) return path === 'expect.matcher' ? facts.real : labelled(x, facts);
   return isFunction && (path === '' || instance !== undefined || result !== undefined) ? x : facts.real;
 }
 
@@ -152,11 +158,11 @@ export const outgoing = (x) => copyOut(x, { __proto__: null, types: undefined, s
 function copyOut(x, how, depth) {
   if (!isObject(x)) return x;
   const facts = behind(x);
-  const real = facts === undefined ? undefined : behindFacade(x, facts, how.isSent);
+  const real = facts === undefined ? undefined : behindFacade(x, facts, how);
   if (real !== undefined) return real;
-  if (typeof x === 'function') return own(x) && !how.isCompared ? typed(x, how.types) : passing(x);
+  if (typeof x === 'function') return how.isCompared ? comparedFunction(x, how) : own(x) ? typed(x, how.types) : passing(x);
   // A Proxy of the payload's may answer differently each time: it is copied, whatever its prototype is said to be.
-  if (facts === undefined && !isKept(x) && !isPlain(x) && !isOwnInstance(x)) return passing(x);
+  if (facts === undefined && !isKept(x) && !isPlain(x) && !isOwnInstance(x)) return how.isCompared ? compared(x) : passing(x);
   const known = how.seen.get(x);
   if (known !== undefined) return known;
   if (depth > MAX_DEPTH) return deny('analysis-limit', 'data nested too deeply');
@@ -164,7 +170,8 @@ function copyOut(x, how, depth) {
   how.seen.set(x, copy);
   const keys = ownKeys(x);
   for (let i = 0; i < keys.length; i++) {
-    if (typeof keys[i] === 'symbol' || (isArray(x) && keys[i] === 'length')) continue;
+    // A list has elements alone: a driver would read options of it that are not judged.
+    if (typeof keys[i] === 'symbol' || isArray(x) && match(INDEX, keys[i]) === null) continue;
     const property = ownDescriptor(x, keys[i]);
     // What lies in the host's own data is made safe here.
     if (property !== undefined && property.enumerable) createDataProperty(copy, keys[i], copyOut(v(get(x, keys[i])), how, depth + 1));
@@ -189,7 +196,30 @@ function passing(x) {
   return label === undefined ? x : deny(label);
 }
 
+/** An object that the host compares and prints, as far as the payload may read it. */
+function compared(x) {
+  if (getPrototypeOf(x) === PromisePrototype) return settle(x, asShown, (error) => { throw asShown(error); });
+  assertSafeInside(x);
+  return passing(x);
+}
+
+/** A function that is compared, or called with nothing; a constructor of the language by its own identity. */
+function comparedFunction(x, how) {
+  if (own(x)) return how.isPolled ? polled(x) : x;
+  const real = unwrap(x);
+  return isListed(real) ? real : passing(x);
+}
+
+const asShown = (x) => copyOut(x, { __proto__: null, types: undefined, seen: weakMap(), isSent: false, isCompared: true }, 0);
+
+/** A function that the host calls for a value to compare. */
+const polled = (f) => () => {
+  const value = apply(f, undefined, []);
+  return isObject(value) ? asShown(value) : value;
+};
+
 const NONE = [];
+const KEPT = { __proto__: null, isSent: false, isCompared: false };
 const listeners = weakMap();
 
 const shown = ['name', 'length'];
@@ -213,7 +243,7 @@ function typed(f, types = NONE) {
     for (let i = 0; i < args.length; i++) args[i] = i < types.length && types[i] !== '' ? given(args[i], types[i]) : copied(args[i]);
     const result = apply(f, this, args);
     const facts = isObject(result) ? behind(result) : undefined;
-    return facts === undefined ? result : behindFacade(result, facts, false);
+    return facts === undefined ? result : behindFacade(result, facts, KEPT);
   };
   for (let i = 0; i < shown.length; i++) copyProperty(f, listener, shown[i]);
   return (byTypes[name] = listener);

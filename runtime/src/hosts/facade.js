@@ -7,6 +7,7 @@ import { deny, denied, standIn, v } from '../membrane.js';
 import { assertOpen } from '../protection.js';
 import { setOwn } from '../writes.js';
 import { listArguments, outgoing } from './arguments.js';
+import { asserted, linked, realFor } from './assertions.js';
 import { behind, facadeOf, onFacade, putBehind } from './behind.js';
 import { match } from './captured.js';
 import { judgeOptions, judgeSetting } from './options.js';
@@ -100,11 +101,15 @@ function member(facts, key) {
   const label = table.denied[key];
   if (label !== undefined) return deniedMember(facts, key, label);
   if (table.methods[key] !== undefined) {
-    const raw = get(real, key);
+    const raw = get(realFor(facts, key), key);
     return typeof raw === 'function' ? methodOf(raw, key, table) : copied(raw);
   }
   const type = startsWith(key, table.prefix) ? '' : table.values[key];
-  if (type !== undefined) return type === '' ? copied(get(real, key)) : given(get(real, key), type);
+  if (type !== undefined) {
+    const held = get(real, key);
+    const safe = type === '' ? copied(held) : given(held, type);
+    return facts.compared === undefined ? safe : linked(safe, get(facts.compared, key), facts.about);
+  }
   if (key === 'then' || key === 'catch' || key === 'finally') return thenMember(facts, key);
   if (key === 'constructor') return constructorOf(facts);
   if (key === 'prototype' && typeof real === 'function') return prototypeOf(facts);
@@ -192,7 +197,9 @@ const traps = {
   apply(target, self, args) {
     const { real, table, family } = behind(target);
     if (table.result === undefined) deny(family, 'a function of the host that no list names');
-    return given(apply(real, undefined, listArguments(args, '', table)), table.result);
+    const call = (list) => apply(real, undefined, list);
+    const list = listArguments(args, '', table);
+    return table.compares ? asserted(call, list, args, table.result) : given(call(list), table.result);
   },
   construct(target, args, newTarget) {
     const { real, table, family, facade } = behind(target);

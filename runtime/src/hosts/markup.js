@@ -1,6 +1,6 @@
 // Documents that a host shows: allowed are elements that run nothing, wherever in the text they stand. What is a comment,
 // a value or text to a parser is judged as if it were markup, so that no difference between parsers matters.
-import { apply, create, get, isObject, stringIndexOf, stringSlice } from '../natives.js';
+import { apply, create, get, isObject, stringIndexOf, stringLastIndexOf, stringSlice } from '../natives.js';
 import { deny } from '../membrane.js';
 import { letter, lowerCase, match } from './captured.js';
 import { spread } from './tables.js';
@@ -59,7 +59,7 @@ const isInertElement = (name, here) =>
 
 // An address or `localhost` with a path that a browser's debugger or WebDriver answers to (urls.js).
 const DEBUGGING =
-  /(?:[\\/]{2}|(?:https?|wss?):)[\\/]*(?:[^"'<>\\/?#]*@)?(?:\d[\da-fx.]*|\[[^\]]*\]|[^"'<>\\/?#:]*(?:localhost\.?|%[^"'<>\\/?#:]*))(?::\d*)?[\\/]+(?:json|devtools|sessions?|wd|hub)(?![\w-])/;
+  /(?:[\\/]{2}|(?:https?|wss?):)[\\/]*(?:[^"'<>\\/?#]*@)?(?:\d[\da-fx.]*|\[[^\]]*\]|[^"'<>\\/?#:]*(?:localhost\.?|[^\0-\x7f][^"'<>\\/?#:]*|[%?][^"'<>\\/#:]*))(?::\d*)?[\\/](?:[^"'<>?#]*[\\/])?(?:json|devtools|sessions?|wd|hub)(?![\w-])/;
 
 /** Whether no URL in the text has a scheme that runs, or is a document: with character references, and without what a URL parser drops. */
 function hasInertUrls(text) {
@@ -68,10 +68,18 @@ function hasInertUrls(text) {
   for (let at = indexOf(read, 'data:', 0); at >= 0; at = indexOf(read, 'data:', at + 1)) {
     if (at === 0 || indexOf('=\'"`', read[at - 1], 0) < 0) continue;
     const type = match(/^data:([^,;"'<>]*)[,;]/, apply(stringSlice, read, [at, at + LONGEST]));
-    if (type === null || type[1] !== 'image/svg+xml' && !isInertType(type[1])) return false;
+    if (type === null || !isInertType(type[1]) && (type[1] !== 'image/svg+xml' || !isShown(text, read, at))) return false;
   }
   return true;
 }
+
+// The start of an element that shows a picture, up to the value of an attribute: what links to a picture opens it as a document.
+const PICTURE = /^<(?:(?:img|source|video)(?:[^"'<>]*(?:"[^"<>]*"|'[^'<>]*'))*[^"'<>]*(?:src|srcset|poster)|(?:image|feimage)(?:[^"'<>]*(?:"[^"<>]*"|'[^'<>]*'))*[^"'<>]*href)=["'`]?$/;
+const QUOTED = /&(?:quot|apos|#)/;
+
+/** Whether what is at `at` of `read` is the picture of an element or of a style; `text` is what `read` was decoded from. */
+const isShown = (text, read, at) => match(/url\(["']?$/, apply(stringSlice, read, [at > 5 ? at - 5 : 0, at])) !== null
+  || match(QUOTED, text) === null && match(PICTURE, apply(stringSlice, read, [apply(stringLastIndexOf, read, ['<', at]), at])) !== null;
 
 const indexOf = (text, part, from) => apply(stringIndexOf, text, [part, from]);
 

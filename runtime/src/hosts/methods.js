@@ -6,6 +6,7 @@ import {
 } from '../natives.js';
 import { a, deny, keep, v } from '../membrane.js';
 import { listArguments } from './arguments.js';
+import { asserted, realFor } from './assertions.js';
 import { lowerCase, match, settle } from './captured.js';
 import { behind } from './behind.js';
 import { fromRealm, given } from './results.js';
@@ -65,7 +66,9 @@ export function methodOf(raw, key, table, element) {
     const type = element === undefined ? table.methods[key] || '' : givesElement[key] === true ? element : 'array:' + element;
     const refused = table.unless[key];
     if (refused !== undefined) judgeReceiver(real, refused, table);
-    const result = apply(raw, real, listArguments(args, key, table, element, real));
+    const list = listArguments(args, key, table, element, real);
+    if (table.compares && type !== '') return asserted((each) => apply(raw, real, each), list, args, type);
+    const result = apply(raw, real, list);
     return given(table.texts[key] === undefined ? result : fromRealm(result), type);
   }));
 }
@@ -108,7 +111,7 @@ function receiver(self, key, table) {
     const facts = behind(x);
     if (facts === undefined) continue;
     if (facts.table !== table && !isAlike(facts.table, table, key)) break;
-    return facts.real;
+    return realFor(facts, key);
   }
   return deny(table.family, 'a host\'s method on another object');
 }

@@ -90,6 +90,7 @@ export function tableOf(path) {
     others: part(packed, 'x') || '',
     isData: path === '' || part(packed, 'z') !== undefined,
     compares: part(packed, 'p') !== undefined,
+    direct: grouped(part(packed, 'P')),
     route: part(packed, 'l') || 'page',
     unless: grouped(part(packed, 'j')),
     hidden: words(part(packed, 's')),

@@ -1,6 +1,6 @@
 // URLs that a host opens: allowed are those of sites and files, and `data:` URLs whose content is surely inert.
 import { apply, construct, createDataProperty, G, get, getPrototypeOf, isObject, ownDescriptor, StringCtor, stringIndexOf, stringSlice, TypeError } from '../natives.js';
-import { isForged } from '../shared.js';
+import { isForged, shared } from '../shared.js';
 import { deny } from '../membrane.js';
 import { behind } from './behind.js';
 import { letter, lowerCase, match } from './captured.js';
@@ -23,6 +23,7 @@ export function judgeUrl(url) {
   // Without a scheme it is relative to where the host is, which a payload may have said.
   const isRelative = match(SCHEME, lower) === null;
   for (let i = 0; isRelative && i < bases.length; i++) judgeDebugger(url, bases[i]);
+  if (isRelative && match(/^[\\/]{2}/, bare) !== null) judgeDebugger(bare);
   if (isRelative && apply(stringIndexOf, lower, ['127.0.0.1']) === 0) judgeDebugger('http://' + bare); // as Playwright completes it
   if (isRelative || match(FILE, lower) !== null || match(BLANK, lower) !== null) return url;
   if (match(SITE, lower) !== null) {
@@ -84,7 +85,8 @@ const NAMES = /(?:^|[/\\])(?:json|devtools|sessions?)(?:[/\\?#]|$)/;
 // A part of such a path, of which the rest may be in a relative URL.
 const PART = /\/(?:json|devtools|sessions?|wd|hub)(?:\/|$)/;
 
-const bases = [];
+// What an earlier program has said counts, too: its contexts are still there.
+const bases = shared.bases ??= [];
 
 /** Judge what URLs are relative to. */
 export function judgeBase(text) {

@@ -56,6 +56,7 @@ export const nodeType = getter('Node', 'nodeType');
 export const parentOf = getter('Node', 'parentNode');
 export const ownerDocument = getter('Node', 'ownerDocument');
 export const rootOf = method('Node', 'getRootNode');
+export const isConnected = getter('Node', 'isConnected');
 export const firstChild = getter('Node', 'firstChild');
 export const appendChild = method('Node', 'appendChild');
 export const insertBefore = method('Node', 'insertBefore');

@@ -1,6 +1,7 @@
 /** The page's rules, at the start of a payload: natives are captured by their modules, functions are met one by one. */
-import { G, get, has, hasOwn, isObject, ownDescriptor, ownKeys } from '../natives.js';
+import { G, get, has, hasOwn, isObject, ownDescriptor, ownKeys, symbols } from '../natives.js';
 import { addClassifier, denied, onMeeting } from '../membrane.js';
+import { protect } from '../protection.js';
 import { onWindowRead } from '../reads.js';
 import { onExotic } from '../writes.js';
 import { meetFunction } from './contact.js';
@@ -31,6 +32,8 @@ const OF_NODE = {
   nw: 'nested-evaluation',
 };
 
+const SCOPES = ['Element', 'Document', 'DocumentFragment', 'CharacterData', 'DocumentType'];
+
 function denyNode() {
   for (const name in OF_NODE) {
     const value = has(G, name) ? get(G, name) : undefined;
@@ -57,6 +60,12 @@ export function installPage() {
   installClock();
   installHanding();
   if (home === undefined) return;
+  for (let i = 0; i < SCOPES.length; i++) {
+    // By these lists the page's handlers find what their names mean.
+    const prototype = ownDescriptor(G, SCOPES[i])?.value?.prototype;
+    const list = isObject(prototype) ? ownDescriptor(prototype, symbols.unscopables)?.value : undefined;
+    if (isObject(list)) protect(list);
+  }
   addClassifier(foreignNode);
   onWindowRead(judgeWindowRead);
   onExotic(exotic);

@@ -41,7 +41,7 @@ const connecting = {
   __proto__: null,
   call: (self, args, real) => apply(real, self, args),
   construct(args, newTarget, real) {
-    if (args.length > 0) judgeSite(args[0] = string(args[0]));
+    if (args.length > 0) judgeSite(args[0] = string(args[0]), true);
     return construct(real, args, newTarget);
   },
 };

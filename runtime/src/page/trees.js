@@ -5,7 +5,7 @@ import { pageNotes } from '../shared.js';
 import { judgeAttribute } from './attributes.js';
 import {
   adopt, appendChild, ATTRIBUTE, attributeCount, attributeName, attributesOf, attributeValue, branded, DOCUMENT, ELEMENT,
-  elementsIn, elementsInFragment, firstChild, FRAGMENT, home, hostOf, inertDocument, kindOf, makeElement, makeFragment,
+  elementsIn, elementsInFragment, firstChild, FRAGMENT, hasAttribute, home, hostOf, inertDocument, isConnected, kindOf, makeElement, makeFragment,
   namespaceOf, localName, nodeCount, ownerDocument, parentOf, parseDocument, readInnerHTML,
   rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
   templateDocument, textOf, urlOfScript,
@@ -164,12 +164,16 @@ const gather = (parent) => {
   return fragment;
 };
 
+/** Whether a script may not have run yet, as there is nothing to run in it. */
+export const isUnstarted = (script) =>
+  !hasAttribute(script, 'src') && !hasAttribute(script, 'href') && (textOf(script) === '' || nodeCount(elementsIn(script, '*')) > 0);
+
 /**
  * Deny to move an SVG script of the page's: while it is nowhere, a payload may write its URL, of which an animated string does not say
- * whose it is.
+ * whose it is. Deny to bring back an empty script, into which somebody may type: `typing.js` starts those that are in the document.
  */
 const refuseMoved = (node) => {
-  if (isScriptNode(node) && branded(urlOfScript, node)) deny('dom-script-injection');
+  if (isScriptNode(node) && (branded(urlOfScript, node) || isUnstarted(node) && !isConnected(node))) deny('dom-script-injection');
   const kind = kindOf(node);
   if (kind !== ELEMENT && kind !== FRAGMENT || firstChild(node) === null) return;
   const list = kind === ELEMENT ? elementsIn(node, 'script') : elementsInFragment(node, 'script');

@@ -5,15 +5,11 @@
  */
 import { G } from '../natives.js';
 import { pageNotes } from '../shared.js';
-import { appendChild, elementsIn, elementsInDocument, elementsInFragment, hasAttribute, home, makeText, nodeCount, removeChild, textOf, listen } from './dom.js';
+import { appendChild, elementsInDocument, elementsInFragment, home, makeText, nodeCount, removeChild, listen } from './dom.js';
 import { isScript, tagOf } from './elements.js';
-import { shadowRootOf } from './trees.js';
+import { isUnstarted, shadowRootOf } from './trees.js';
 
 const notes = pageNotes();
-
-/** Whether a script may not have run yet, as there is nothing to run in it. */
-const isUnstarted = (script) =>
-  !hasAttribute(script, 'src') && !hasAttribute(script, 'href') && (textOf(script) === '' || nodeCount(elementsIn(script, '*')) > 0);
 
 const startAll = (list) => {
   const count = nodeCount(list);

@@ -12,10 +12,11 @@ The JSON object has these members; a list of names is one string, separated by s
   (words: names of methods), ``h`` (names of options: names of methods), ``c`` (types: names of methods that call back
   with them), ``e`` (names of methods that take an event), ``y`` (names of members that may be replaced), ``a`` (the
   start of further names of values), ``n`` (names of classes), ``r`` ``i`` (result of a call, type of an instance),
-  ``x`` (``host``, ``deny`` or a construct: what other members are), ``z`` (they are data), ``p`` (functions are
-  compared), ``S`` (settings of a page, of which ``D`` may be deleted), ``s`` (names of denied members that hold data;
-  ``*`` with ``q``, the exceptions), ``w`` (position of a window's options), ``l`` (the route of texts that it takes,
-  if they are not for a page) and ``j`` (``member=value`` of the receiver: names of methods that are then denied).
+  ``x`` (``host``, ``deny`` or a construct: what other members are), ``z`` (they are data), ``p`` (what they get is
+  compared; ``P`` names methods that get what a facade stands for), ``S`` (settings of a page, of which ``D`` may be
+  deleted), ``s`` (names of denied members that hold data; ``*`` with ``q``, the exceptions), ``w`` (position of a
+  window's options), ``l`` (the route of texts that it takes, if they are not for a page) and ``j`` (``member=value``
+  of the receiver: names of methods that are then denied).
 - ``g``: object path by free name, ``z``: construct by denied free name, ``h``: harmless globals,
   ``i``: those with iterators of their own, by the method that makes one, ``s``: those that are instances, by their
   class, ``u``: those whose prototype has no tag,
@@ -260,6 +261,7 @@ def _table(each: HostObject) -> dict[str, Any]:
         "D": " ".join(sorted(each.removable)),
         "S": "1" if each.settings else "",
         "p": "1" if each.compares else "",
+        "P": _grouped(each.direct),
         "s": "*" if each.all_hidden else " ".join(sorted(each.hidden)),
         "q": " ".join(sorted(each.open)),
         "l": each.route,

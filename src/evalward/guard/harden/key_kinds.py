@@ -23,8 +23,13 @@ _ARITHMETIC: Final = frozenset({"-", "*", "/", "%", "**", "|", "&", "^", "<<", "
 _LOGICAL: Final = frozenset({"&&", "||", "??"})
 _NO_FUNCTION: Final = (Literal, Object, PrivateIn, Regex, Template, Text, Unary, Update)
 
-ASKED: Final = frozenset({"__proto__", "contentWindow", "contentDocument"})
-"""Names whose accessors no read calls: the realm's prototype accessor, and those that give the window of a frame."""
+_MATCHES: Final = {"input", "lastMatch", "lastParen", "leftContext", "rightContext"} | {
+    f"${each}" for each in "123456789_&+`'"
+}
+
+ASKED: Final = frozenset({"__proto__", "contentWindow", "contentDocument"} | _MATCHES)
+"""Names whose accessors no read calls: the realm's prototype accessor, those that give the window of a frame, and those
+of RegExp that show the realm's last match."""
 
 
 def is_number(node: Expression) -> bool:

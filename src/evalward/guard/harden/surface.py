@@ -21,7 +21,9 @@ know, in the catalogue's grammar, and with these keys:
 - ``events`` lists methods that take the name of an event and a listener, ``writable`` members that a payload may
   replace; ``options`` is the position of settings whose ``webPreferences`` are checked.
 - ``unless."member=value"`` lists methods that are denied on an object whose member has this value, in any case.
-- ``compares`` says that the object's methods compare the functions that they get, and call them with nothing.
+- ``compares`` says that the object's methods compare and print what they get: facades as they are, and functions, which
+  they call with nothing. ``direct."A B"`` lists methods that get what a facade stands for, of an object of one of
+  these classes.
 - ``settings`` says that the members are ``webPreferences``: they may be set to what is safe, and ``removable`` ones
   deleted.
 - ``prefix`` begins the names of values that are listed as a family.
@@ -49,7 +51,7 @@ _POSITIONED: Final = (
 )
 _KEYS: Final = frozenset(
     {"values", "methods", "deny", "result", "instance", "others", "fields", "compares"}
-    | {"files", "keys"}
+    | {"files", "keys", "direct"}
     | {"settings", "removable"}
     | {"route", "unless", "classes", "callbacks", "events", "writable", "options", "prefix", *_POSITIONED}
 )
@@ -88,6 +90,7 @@ class HostObject:
     files: dict[str, str] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     compares: bool = False
+    direct: dict[str, str] = field(default_factory=dict)
     settings: bool = False
     removable: frozenset[str] = frozenset()
 
@@ -110,11 +113,14 @@ class HostObject:
         self.removable |= frozenset(table.get("removable", "").split())
         for condition, names in table.get("unless", {}).items():
             self.unless |= dict.fromkeys(names.split(), condition)
-        for kind, lists in (("fields", self.fields), ("files", self.files), ("keys", self.keys)):
+        for kind, lists in self._by_method():
             for listed, names in table.get(kind, {}).items():
                 lists.update(dict.fromkeys(names.split(), listed))
         if "options" in table:
             self.options = int(table["options"])
+
+    def _by_method(self) -> tuple[tuple[str, dict[str, str]], ...]:
+        return ("fields", self.fields), ("files", self.files), ("keys", self.keys), ("direct", self.direct)
 
     def _list_members(self, table: Mapping[str, Any]) -> None:
         denied = set(self.deny)
