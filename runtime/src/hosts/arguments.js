@@ -81,7 +81,7 @@ function judgedFields(options, names) {
     const value = get(options, keys[i]);
     if (names[keys[i]] !== true && value !== undefined) deny('nested-evaluation', 'an option that no list names');
     if (keys[i] === 'baseURL' && value !== undefined) judgeSiteBase(value);
-    if (keys[i] === 'name' && value !== undefined && match(NAME, StringCtor(value)) === null) deny('nested-evaluation', 'a name that is a path');
+    if (keys[i] === 'name' && names.buffer !== true && value !== undefined && match(NAME, StringCtor(value)) === null) deny('nested-evaluation', 'a name that is a path');
     if (keys[i] === 'storageState') judgeState(value);
     if (keys[i] === 'style') judgeSheet(value);
     // A trace would hold the files that a stack names, and a function may be called like a part of a stack.

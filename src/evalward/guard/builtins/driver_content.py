@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.builtins.blobs import own_bytes
 from evalward.guard.builtins.codecs import as_texts
 from evalward.guard.builtins.driver_files import judge_address, judge_file
-from evalward.guard.builtins.driver_options import has_option
+from evalward.guard.builtins.driver_options import has_option, overriding
 from evalward.guard.catalogue.any_receiver import PARAMETERS_OF_COMMANDS
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
@@ -66,7 +66,7 @@ def _go(machine: Machine, call: Call) -> Value:
 
     A text that the payload does not write itself may be one that it gave to the page or the driver before.
     """
-    url = machine.to_string(call.arg(0), call.span)
+    url = machine.to_string(call.arg(0) | overriding(machine, call, "url"), call.span)
     if ACTIVE_MARKUP in url or any(
         is_script_url(text) or holds_active_document(text) for text in _constants(url)
     ):
@@ -86,7 +86,9 @@ def _go(machine: Machine, call: Call) -> Value:
 
 def _set_content(machine: Machine, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
-    text = _perhaps_given_back(machine, machine.to_string(call.arg(0), call.span))
+    text = _perhaps_given_back(
+        machine, machine.to_string(call.arg(0) | overriding(machine, call, "html"), call.span)
+    )
     if _is_active(text) or (machine.strict and not is_resolved(text)):
         _report(machine, call, _ACTIVE_CONTENT)
     elif not is_resolved(text):

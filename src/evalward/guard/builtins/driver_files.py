@@ -53,13 +53,22 @@ def judge_address(machine: Machine, url: Value, span: Span) -> None:
             machine.report(_SECRETS, Rank.USED, span, None, "a file that may hold the environment is shown")
 
 
+def _judge_list(machine: Machine, paths: HeapObject, span: Span) -> None:
+    machine.observe(paths)
+    judge_file(machine, paths.everything() - {UNDEFINED}, span)
+
+
 def _take(machine: Machine, call: Call) -> Value:
     """Choose files for an input: their names, a list of them, or content."""
     for value in (*call.args, call.rest):
         for atom in value:
             if isinstance(atom, HeapObject) and atom.kind == "array":
-                machine.observe(atom)
-                judge_file(machine, atom.everything() - {UNDEFINED}, call.span)
+                _judge_list(machine, atom, call.span)
+            elif isinstance(atom, HeapObject) and not atom.callable:
+                # Playwright's client sends this option in place of the files.
+                for each in option(machine, atom, "localPaths", call.span):
+                    if isinstance(each, HeapObject):
+                        _judge_list(machine, each, call.span)
             elif not isinstance(atom, HeapObject):
                 judge_file(machine, of(atom) - {UNDEFINED}, call.span)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import UNDEFINED, UNKNOWN, V_UNKNOWN, known, of
+from evalward.guard.domain.atoms import BOTTOM, UNDEFINED, UNKNOWN, V_UNKNOWN, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.interpret.held_texts import may_run
@@ -78,6 +78,18 @@ def option(machine: Machine, options: HeapObject, name: str, span: Span) -> Valu
 def has_option(machine: Machine, options: Value, name: str, span: Span) -> bool:
     """Whether options of the payload may hold a member of this name."""
     return any(isinstance(atom, HeapObject) and option(machine, atom, name, span) for atom in options)
+
+
+def overriding(machine: Machine, call: Call, name: str) -> Value:
+    """Return the option ``name`` of the call's second argument, which Playwright's client sends in place of the first.
+
+    It spreads options behind the parameters of its protocol: ``setContent('a', { html })`` shows ``html``.
+    """
+    found: Value = BOTTOM
+    for atom in call.arg(1):
+        if isinstance(atom, HeapObject) and not atom.callable:
+            found |= option(machine, atom, name, call.span)
+    return found
 
 
 def _launch(machine: Machine, call: Call) -> Value:
