@@ -21,7 +21,7 @@ from evalward.guard.syntax.depth import may_nest_deeper
 from evalward.guard.syntax.grammar import kind
 from evalward.guard.syntax.line_ends import MODIFIER_BROKEN, UPDATE_GOES_ON, USING_BROKEN
 from evalward.guard.syntax.survey import ASYNC_BROKEN, RETURN_BROKEN, enters, is_dynamic, node_limit
-from evalward.guard.syntax.tokens import may_be_refused
+from evalward.guard.syntax.tokens import suspect_kinds
 from evalward.guard.syntax.words import UNPLAIN_LET, Words
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _LOOKS_AT_START = 4_096
 def is_quiet(program: ParsedProgram, limits: Limits, *, driven: bool = False, electron: bool = False) -> bool:
     """Say whether ``program`` certainly has nothing to resolve and no ambiguity, and keeps the limits."""
     source, root = program.source, program.tree.root_node
-    if any(text in source for text in _NEVER) or may_be_refused(source):
+    if any(text in source for text in _NEVER) or suspect_kinds(source):
         return False
     if source.count(b"this") != source.count(b"this.") or (b"\\" in source and _SPELLS.search(source)):
         return False

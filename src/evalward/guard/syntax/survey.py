@@ -21,7 +21,7 @@ from evalward.guard.syntax.line_ends import line_end_fault
 from evalward.guard.syntax.opaque_spans import opaque_spans
 from evalward.guard.syntax.program import ParsedProgram, Survey
 from evalward.guard.syntax.shapes import Rejection
-from evalward.guard.syntax.tokens import has_reserved_word, may_be_refused, refused_token
+from evalward.guard.syntax.tokens import refused_token
 from evalward.guard.syntax.words import Words, words_of
 
 if TYPE_CHECKING:
@@ -229,9 +229,7 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
     misread = line_end_fault(root, source) or ambiguity.hash_bang_fault(root, source)
     if misread is not None:
         return _ambiguous(program, misread)
-    if (has_reserved_word(source) or may_be_refused(source)) and (
-        token := refused_token(root, source)
-    ) is not None:
+    if (token := refused_token(root, source)) is not None:
         return _refused(program, token)
     for check in (
         ambiguity.html_comment_fault,

@@ -6,8 +6,8 @@ objects, arguments, parameters and patterns), a line break inside a string, befo
 that stands for no character of a name or for no character at all, `enum` and `export` as names, an escaped reserved
 word, and `#!` anywhere but at the start. docs/explanation/proof.md lists the errors that only the engines report.
 
-``may_be_refused`` tests the text alone and errs towards True; only then the tree is walked. Every pattern begins with
-a literal, because each one that begins with a character class costs 0.05 of a parse.
+``suspect_kinds`` tests the text alone, and only nodes of the kinds that it returns are examined. Every pattern begins
+with a literal, because each one that begins with a character class costs 0.05 of a parse.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.syntax.grammar import COMMENTS, kind, kinds
+from evalward.guard.syntax.landmarks import landmarks
 from evalward.guard.syntax.literals import identifier
 from evalward.guard.syntax.words import LINE_BREAK
 
@@ -94,25 +95,34 @@ _RESERVED: Final = frozenset(
 _MAX_CODE_POINT: Final = 0x10FFFF
 
 
-def may_be_refused(source: bytes) -> bool:
-    """Say whether the text may hold a token that engines reject; False is certain.
+def suspect_kinds(source: bytes) -> frozenset[int]:
+    """Return the kinds of the nodes that may hold a token which engines reject; that others hold none is certain.
 
-    Reserved words are left to ``has_reserved_word``: they are triggers, so a quiet text has none.
+    Reserved words are left to ``refused_token``: they are triggers, so a quiet text has none.
     """
-    return bool(
-        _HOLE.search(source)
-        or _ARROW_OFF_ITS_LINE.search(source)
-        or (b"throw" in source and _THROW_BROKEN.search(source))
-        or b"/?" in source
-        or (b"#" in source and source.find(b"#!") > 0)
-        or (b"\\" in source and _ESCAPED.search(source))
-        or (b"*/" in source and _QUOTE_BEHIND_COMMENT.search(source))
+    found: frozenset[int] = frozenset()
+    if _HOLE.search(source):
+        found |= _OBJECTS
+    if _ARROW_OFF_ITS_LINE.search(source):
+        found |= {_ARROW}
+    if b"throw" in source and _THROW_BROKEN.search(source):
+        found |= {_THROW}
+    if b"/?" in source:
+        found |= {_TERNARY}
+    if b"#" in source and source.find(b"#!") > 0:
+        found |= {_HASH_BANG}
+    if b"\\" in source and _ESCAPED.search(source):
+        found |= _ANY_NAME | {_ESCAPE}
+    if (
+        (b"*/" in source and _QUOTE_BEHIND_COMMENT.search(source))
         or (b"\r" in source and _QUOTE_BEHIND_CR.search(source))
         or any(_may_close(source, match) for match in _QUOTE_ON_A_LINE.finditer(source))
-    )
+    ):
+        found |= {_STRING}
+    return found
 
 
-def has_reserved_word(source: bytes) -> bool:
+def _has_reserved_word(source: bytes) -> bool:
     """Say whether the text has a reserved word that the grammar takes for a name."""
     return any(word in source for word in RESERVED_NAMES)
 
@@ -130,48 +140,45 @@ def _may_close(source: bytes, match: re.Match[bytes]) -> bool:
 
 def refused_token(root: Node, source: bytes) -> Node | None:
     """Return the first node, in the order of the text, that every engine rejects, or None."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        children = node.children
-        number = node.kind_id
-        if number in _ANY_NAME or number == _ESCAPE:
-            if _is_no_token(node, source):
-                return node
-        elif children:
-            found = _refused_child(number, children, source)
-            if found is not None:
-                return found
-            stack.extend(reversed(children))
-    return None
+    wanted = suspect_kinds(source)
+    if _has_reserved_word(source):
+        wanted |= _NAMES
+    if not wanted:
+        return None
+    refused = [_refused(node, source) for node in landmarks(root, wanted)]
+    return min((node for node in refused if node), key=lambda node: node.start_byte, default=None)
 
 
-def _refused_child(number: int, children: list[Node], source: bytes) -> Node | None:
-    """Return the child that an engine rejects."""
+def _refused(node: Node, source: bytes) -> Node | None:
+    """Return the node, or the part of it, that an engine rejects."""
+    number = node.kind_id
+    if number in _ANY_NAME or number == _ESCAPE:
+        return node if _is_no_token(node, source) else None
+    if number == _HASH_BANG:
+        return node if node.start_byte else None
+    children = node.children
     if number in _OBJECTS:
         return _empty_place(children)
     if number == _STRING:
         broken = any(_breaks(source, left, right) for left, right in itertools.pairwise(children))
         return children[-1] if broken else None
-    if number == _ARROW:
-        code = [child for child in children if child.kind_id not in COMMENTS]
-        pairs = itertools.pairwise(code)
-        return next((b for a, b in pairs if b.kind_id == _GOES_TO and _breaks(source, a, b)), None)
+    return _refused_in_order(number, children, source)
+
+
+def _refused_in_order(number: int, children: list[Node], source: bytes) -> Node | None:
+    """Return the part of a conditional, a `throw` or an arrow function that may not stand where it does."""
     if number == _TERNARY:
         # The grammar drops a slash before a question mark.
         pairs = itertools.pairwise(children)
-        return next(
-            (
-                b
-                for a, b in pairs
-                if b.kind_id == _QUESTION_MARK and b"/" in source[a.end_byte : b.start_byte]
-            ),
-            None,
+        dropped = (
+            b for a, b in pairs if b.kind_id == _QUESTION_MARK and b"/" in source[a.end_byte : b.start_byte]
         )
+        return next(dropped, None)
+    code = [child for child in children if child.kind_id not in COMMENTS]
     if number == _THROW:
-        code = [child for child in children if child.kind_id not in COMMENTS]
         return children[0] if len(code) > 1 and _breaks(source, *code[:2]) else None
-    return next((each for each in children if each.kind_id == _HASH_BANG and each.start_byte), None)
+    pairs = itertools.pairwise(code)
+    return next((b for a, b in pairs if b.kind_id == _GOES_TO and _breaks(source, a, b)), None)
 
 
 def _breaks(source: bytes, left: Node, right: Node) -> bool:
