@@ -30,6 +30,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.script_urls import may_be_script_url
+from evalward.guard.interpret.script_texts import names_script_file
 from evalward.guard.interpret.unresolved_sinks import ADDRESS, ANSWER, CONTENT
 from evalward.guard.markup import holds_active_document, is_active, is_script_url, names_script
 
@@ -126,6 +127,17 @@ def _fulfill(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             _judge_answer(machine, call, atom)
     machine.leak(_handed_over(machine, call.arg(0)) | call.all(1), Flow.ARGUMENT, call.span)
+    return machine.materialize("promise:undefined", call.span.start)
+
+
+def _continue(machine: Machine, call: Call) -> Value:
+    """``route.continue``, ``request.continue``: with a ``url`` the page gets what that serves in place of its own."""
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject) and not machine.in_page:
+            url = machine.to_string(_field(machine, atom, "url", call), call.span)
+            if any(names_script_file(text) or holds_active_document(text) for text in _constants(url)):
+                _report(machine, call, "a script is loaded in place of what the page asks for")
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return machine.materialize("promise:undefined", call.span.start)
 
 
@@ -245,6 +257,8 @@ TRANSFER: dict[str, Transfer] = {
     "playwright.page.route": _route,
     "playwright.context.route": _route,
     "playwright.route.fulfill": _fulfill,
+    "playwright.route.continue": _continue,
+    "playwright.route.fallback": _continue,
     "unknown.send": _send,
     "electron.BrowserWindow.prototype.loadURL": _go,
     "electron.webContents.prototype.loadURL": _go,

@@ -120,6 +120,7 @@ JUDGING: Final = {
     **{name: f"playwright.page.{name}" for name in _PAGE_METHODS},
     "fulfill": "playwright.route.fulfill",
     "respond": "playwright.route.fulfill",
+    **dict.fromkeys(("continue", "fallback"), "playwright.route.continue"),
     "showOverlay": "playwright.page.screencast.showOverlay",
     "send": "unknown.send",
     "browserType": "playwright.browser.browserType",  # of what an event carries
