@@ -75,11 +75,17 @@ def _follow(text: Iterable[str]) -> bool:
 
 
 def _are_close(text: str) -> bool:
-    return any(
-        all(text.count(letter, start, start + _CLOSE) >= count for letter, count in _LETTERS.items())
-        for start in range(max(1, len(text) - _CLOSE + 1))
-        if text[start] in _LETTERS
-    )
+    lacking = Counter(
+        _LETTERS
+    )  # what the window of the last characters does not have; less than 0 is more than enough
+    for end, letter in enumerate(text):
+        if letter in _LETTERS:
+            lacking[letter] -= 1
+        if end >= _CLOSE and text[end - _CLOSE] in _LETTERS:
+            lacking[text[end - _CLOSE]] += 1
+        if letter in _LETTERS and max(lacking.values()) <= 0:
+            return True
+    return False
 
 
 def spell_script_url(pieces: Iterable[str]) -> bool:
