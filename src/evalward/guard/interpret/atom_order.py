@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom, Value
 
 
+_NONE: frozenset[HeapObject] = frozenset()
+
+
 def in_order(value: Value) -> Iterable[Atom]:
     """Return the atoms in a stable order: the effects of calls depend on it."""
     return value if len(value) == 1 else sorted(value, key=_rank)
@@ -25,4 +28,5 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
 
 def objects_of(value: Value) -> frozenset[HeapObject]:
     """Return the payload's own objects among the atoms."""
-    return frozenset(atom for atom in value if isinstance(atom, HeapObject))
+    found = [atom for atom in value if type(atom) is HeapObject]
+    return frozenset(found) if found else _NONE

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -55,6 +56,7 @@ _QUERIES = frozenset(
 _ERROR = of(known("Error.prototype"))  # hands on what it was given by its own properties alone
 
 
+@lru_cache(maxsize=256)  # the host gets the same texts again with each run of the code that gives them
 def _telling(text: str) -> Value:
     found = _judged(text)
     # A host object gives back parts of what it was given, and they may be decoded then.
@@ -69,6 +71,7 @@ def _judged(text: str) -> Value:
     return of(text) if starts_like_script_url(text) or CALL.search(text) else BOTTOM
 
 
+@lru_cache(maxsize=256)
 def may_run(text: str) -> bool:
     """Whether a text reads as a call, or is a program that changes something."""
     return CALL.search(text) is not None or (_CHANGE.search(text) is not None and is_script(text))

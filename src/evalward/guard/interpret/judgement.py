@@ -47,6 +47,8 @@ REFLECTIVE = frozenset(
 )
 # Their functions run nothing, and what they give is no text of the payload's.
 _HARMLESS = frozenset({"console", "Math", "Number", "Boolean", "isNaN", "isFinite", "parseInt", "parseFloat"})
+# The methods of a collection: an index that is not known gives them too, so that much code hands them on.
+_OF_COLLECTIONS = frozenset(f"Element.{name}" for name in ("item", "namedItem", "add", "remove"))
 _BY_NAME = frozenset({"unknown", "playwright", "puppeteer", "selenium"})
 MAYBE_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA, CONSTRUCTOR_OF_UNKNOWN})
 _CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA})
@@ -155,7 +157,9 @@ class Judgement:
             return
         family = atom.path.partition(".")[0]
         # A function of a driver's, or of an unknown owner's, is known by its name alone.
-        if family not in _HARMLESS and family not in _BY_NAME and self._catalogue.get(atom.path).callable:
+        if family in _HARMLESS or family in _BY_NAME or atom.path in _OF_COLLECTIONS:
+            return
+        if self._catalogue.get(atom.path).callable:
             self._store.lend_function(atom)
 
     @property

@@ -62,6 +62,8 @@ _WORDS: Final = {
     TIMER: "text that may run",
     MARKUP: "markup",
 }
+_OF_MARKUP: Final = {MARKUP, CONTENT, ANSWER}
+_OF_ADDRESSES: Final = {ADDRESS, LINK, URL}
 _LABELS: Final = {
     **dict.fromkeys((ANSWER, CONTENT, ADDRESS), nested_evaluation.LABEL),
     TIMER: string_timer.LABEL,
@@ -93,36 +95,61 @@ def report_unresolved(
             texts.update(part for part in code if type(part) is str)
             if code[0] is Op.LOAD:
                 texts.add(code[2].name)
-    if not texts.isdisjoint(BYTES) and may_be_bytes(constants):
-        telling = dict.fromkeys(_WORDS, True)
-    else:
-        telling = _telling(texts)
-        telling[LINK] |= spell_script_url(strings)
-        telling[URL] |= telling[LINK]
+    kinds = {kind for kind, _ in findings.unresolved}
+    decodes = not texts.isdisjoint(BYTES) and may_be_bytes(constants)
+    harmed = kinds if decodes else _harmed(kinds, texts, strings)
     for kind, span in sorted(findings.unresolved):
-        if telling[kind]:
+        if kind in harmed:
             note = f"the {_WORDS[kind]} cannot be resolved, and a text of the payload is a script's"
             findings.report(_LABELS.get(kind, INJECTION), Rank.BY_KEY, span, None, note)
 
 
-def _telling(texts: set[str]) -> dict[str, bool]:
-    """Return for each kind of sink whether one of the texts, or what the host may decode it to, does harm there."""
+def _harmed(kinds: set[str], texts: set[str], strings: set[str]) -> set[str]:
+    """Return the kinds of sinks where one of the texts, or what the host may decode it to, does harm.
+
+    Each question takes a walk over all texts, and is asked only where a sink of these kinds depends on it.
+    """
+    found = set[str]()
+    if kinds & {CODE, ANSWER} and any_script(texts, defining=False):
+        found |= {CODE, ANSWER}
+    if TIMER in kinds and any(map(may_act, texts)):
+        found.add(TIMER)
+    if kinds <= {CODE, TIMER}:
+        return found
     read = [(text, reading) for text in texts for reading in readings(text)]
     hidden = {reading for _, reading in read}
-    marked = any(map(is_cut_markup, texts)) or any(map(is_active, hidden))
-    shown = marked or any(map(holds_handler, texts | hidden))
-    disguised = any(hides_script_url(text, reading) for text, reading in read) or any(
-        scatters_script_url(text) and not _IDLE.match(text) for text in texts
+    if kinds & _OF_MARKUP:
+        found |= _harmed_by_markup(kinds, texts, hidden)
+    if kinds & _OF_ADDRESSES:
+        found |= _harmed_by_addresses(kinds, texts, strings, read)
+    if ELEMENT in kinds and (
+        any(is_running_name(text) or _SCRIPT.search(text) for text in texts)
+        or any(map(is_running_name, hidden))
+    ):
+        found.add(ELEMENT)
+    return found
+
+
+def _harmed_by_markup(kinds: set[str], texts: set[str], hidden: set[str]) -> set[str]:
+    if any(map(is_cut_markup, texts)) or any(map(is_active, hidden)):
+        return _OF_MARKUP
+    return (
+        {CONTENT, ANSWER} if kinds & {CONTENT, ANSWER} and any(map(holds_handler, texts | hidden)) else set()
     )
-    return {
-        CODE: any_script(texts, defining=False),
-        TIMER: any(map(may_act, texts)),
-        MARKUP: marked,
-        CONTENT: shown,
-        ANSWER: shown or any_script(texts, defining=False),
-        ADDRESS: disguised or any(map(is_part_of_script_url, texts)),
-        LINK: disguised or any(is_script_url(text) and not _IDLE.match(text) for text in texts),
-        URL: any(map(is_part_of_script_url, texts)),
-        ELEMENT: any(is_running_name(text) or _SCRIPT.search(text) for text in texts)
-        or any(map(is_running_name, hidden)),
-    }
+
+
+def _harmed_by_addresses(
+    kinds: set[str], texts: set[str], strings: set[str], read: list[tuple[str, str]]
+) -> set[str]:
+    if any(hides_script_url(text, reading) for text, reading in read) or any(
+        scatters_script_url(text) and not _IDLE.match(text) for text in texts
+    ):
+        return _OF_ADDRESSES
+    found = set[str]()
+    if kinds & {ADDRESS, URL} and any(map(is_part_of_script_url, texts)):
+        found |= {ADDRESS, URL}
+    if kinds & {LINK, URL} and (
+        any(is_script_url(text) and not _IDLE.match(text) for text in texts) or spell_script_url(strings)
+    ):
+        found |= {LINK, URL}
+    return found

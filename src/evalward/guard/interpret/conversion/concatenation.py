@@ -22,6 +22,7 @@ class Concatenation:
 
     def __init__(self, dataflow: Dataflow) -> None:
         self._dataflow = dataflow
+        self._unresolved: dict[tuple[Value, ...], Value] = {}  # code that runs again asks for the same ones
 
     def concatenated(self, pieces: Sequence[Value]) -> Value:
         """Return the concatenation of string values, as constants while there are few and short ones."""
@@ -33,7 +34,7 @@ class Concatenation:
                 dataflow.spend(len(texts))
                 text = "".join(texts)
                 if len(text) > MAX_STRING_LENGTH:
-                    return unresolved_text(pieces)
+                    return self.unresolved(pieces)
                 return of(literals.join_surrogates(text))
         for piece in pieces:
             if not piece:
@@ -41,9 +42,17 @@ class Concatenation:
             dataflow.spend()
             constants = [atom for atom in piece if type(atom) is str]
             if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
-                return unresolved_text(pieces)
+                return self.unresolved(pieces)
             results = [left + right for left in results for right in constants]
             dataflow.spend(len(results))
             if sum(map(len, results)) > MAX_STRING_LENGTH:
-                return unresolved_text(pieces)
+                return self.unresolved(pieces)
         return frozenset(literals.join_surrogates(text) for text in results)
+
+    def unresolved(self, pieces: Sequence[Value]) -> Value:
+        """Return the concatenation of string values that are not all known."""
+        key = tuple(pieces)
+        made = self._unresolved.get(key)
+        if made is None:
+            made = self._unresolved[key] = unresolved_text(key)
+        return made

@@ -26,7 +26,6 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.script_urls import scheme_marks
-from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ class Operators:
 
     def _add_primitives(self, left: Value, right: Value) -> Value:
         if len(left) * len(right) > _MAX_PAIRS:
-            return join(unresolved_text((left, right)), V_ANY_NUMBER)
+            return join(self._concatenation.unresolved((left, right)), V_ANY_NUMBER)
         if len(left) == len(right) == 1:
             (one,), (other,) = left, right
             return self._add_atoms(one, other)
