@@ -63,6 +63,7 @@ _ORDINARY_METHODS = frozenset(
     {
         *("accept", "after", "append", "appendTo", "assign", "before", "insertAfter", "insertBefore", "open"),
         *("prepend", "prependTo", "replace", "replaceWith", "send", "wrap", "wrapAll", "wrapInner"),
+        *("continue", "fallback"),
     }
 )
 # A bound page, context or browser wakes nothing by itself: each of its dangerous members has a name that does.
@@ -190,6 +191,7 @@ _LOCATES_BY_VALUE = re.compile(rb"(?<![\w$])locator(?![\w$])(?!\s*\(\s*['\"`])")
 _OF_LOCATORS = frozenset({b"filter", b"map", b"toString"})
 
 
+_GOING_ON = frozenset({b"continue", b"fallback"})  # of a request, perhaps with another URL
 _OF_COMMANDS = frozenset(name.encode() for name in PARAMETERS_OF_COMMANDS)
 
 
@@ -197,6 +199,8 @@ def _asks_driver(source: bytes, present: frozenset[bytes]) -> bool:
     """Whether a driver's object may be asked for a member that no list names, or that evaluates what it is given."""
     if b"accept" in present or (b"send" in present and not present.isdisjoint(_OF_COMMANDS)):
         return True  # a chooser's takes files, a session's commands
+    if b"url" in present and not present.isdisjoint(_GOING_ON):
+        return True
     if not present.isdisjoint(_LOCATING) and not present.isdisjoint(_OF_LOCATORS):
         return True
     if not present.isdisjoint(_LOCATING) and _LOCATES_BY_VALUE.search(source) is not None:
