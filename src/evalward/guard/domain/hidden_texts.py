@@ -30,6 +30,10 @@ _SCHEME: Final = f"{_WORD}:"
 _LETTERS: Final = Counter(_SCHEME)
 _CLOSE: Final = 32
 """Characters among which the letters of the scheme stand together; those of an address of 40 may be there by chance."""
+_SHORT: Final = 5
+"""Characters of a text of which a single one may be a part of the scheme."""
+_FILLED: Final = 64
+"""Characters of the longest text that is read without its filling."""
 _ESCAPE: Final = re.compile(r"\\(?:u\{?|x)?([0-9a-fA-F]{1,6})\}?\s?")
 _NUMBER: Final = re.compile(r"\d+")
 _LAST_CHARACTER: Final = 0x10FFFF
@@ -88,14 +92,35 @@ def _are_close(text: str) -> bool:
     return False
 
 
-def spell_script_url(pieces: Iterable[str]) -> bool:
-    """Whether the scheme and its colon can be put together from ``pieces``, each of which is less than the word."""
-    parts = {each.lower() for each in pieces if len(each) < len(_WORD)}
+def spell_script_url(texts: Iterable[str]) -> bool:
+    """Whether the scheme and its colon can be put together from parts of ``texts``: of each at least two characters.
+
+    Of a short text any part will do, and the colon of any text. A text is also read backwards, and without a character
+    that fills every fifth place of it. The words of ordinary payloads spell the scheme in single letters alone; a check
+    names it whole, and a media type its word.
+    """
+    lower = [text.replace(f"/{_WORD}", "/") for text in map(str.lower, texts) if _SCHEME not in text]
+    parts = "\n".join(variation for each in lower for variation in _variations(each))
+    short = "\n".join(each for each in lower if len(each) <= _SHORT)
     ends = {0}
     for end in range(1, len(_SCHEME) + 1):
-        if any(_SCHEME[start:end] in parts for start in ends):
-            ends.add(end)
+        for start in ends:
+            part = _SCHEME[start:end]
+            if part in (short if len(part) == 1 and part != ":" else parts):
+                ends.add(end)
+                break
     return len(_SCHEME) in ends
+
+
+def _variations(text: str) -> Iterator[str]:
+    yield text
+    yield text[::-1]
+    if len(text) <= _FILLED:
+        for character, count in Counter(text).items():
+            if count > 1 and count * 5 >= len(text):
+                rest = text.replace(character, "")
+                yield rest
+                yield rest[::-1]
 
 
 def _character(escape: re.Match[str]) -> str:

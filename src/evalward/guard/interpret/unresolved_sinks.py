@@ -141,15 +141,15 @@ def _harmed_by_markup(kinds: set[str], texts: set[str], hidden: set[str]) -> set
 def _harmed_by_addresses(
     kinds: set[str], texts: set[str], strings: set[str], read: list[tuple[str, str]]
 ) -> set[str]:
-    if any(hides_script_url(text, reading) for text, reading in read) or any(
-        scatters_script_url(text) and not _IDLE.match(text) for text in texts
+    if (
+        any(hides_script_url(text, reading) for text, reading in read)
+        or any(scatters_script_url(text) and not _IDLE.match(text) for text in texts)
+        or spell_script_url(strings)
     ):
         return _OF_ADDRESSES
     found = set[str]()
     if kinds & {ADDRESS, URL} and any(map(is_part_of_script_url, texts)):
         found |= {ADDRESS, URL}
-    if kinds & {LINK, URL} and (
-        any(is_script_url(text) and not _IDLE.match(text) for text in texts) or spell_script_url(strings)
-    ):
+    if kinds & {LINK, URL} and any(is_script_url(text) and not _IDLE.match(text) for text in texts):
         found |= {LINK, URL}
     return found
