@@ -24,6 +24,7 @@ from evalward.guard.interpret.conversion.property_keys import PropertyKeys
 from evalward.guard.interpret.dataflow import Dataflow
 from evalward.guard.interpret.escapes import Escapes
 from evalward.guard.interpret.execution import Execution
+from evalward.guard.interpret.exposure import Exposure
 from evalward.guard.interpret.findings import Findings
 from evalward.guard.interpret.handlers.call_operations import CallOperations
 from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
@@ -78,7 +79,8 @@ class Composition:
         dataflow, findings = Dataflow(lowered, surroundings.steps), Findings()
         dataflow.values[lowered.units[0].this] = surroundings.this
         store = ObjectStore(dataflow)
-        state = RunState(dataflow, store, findings, surroundings)
+        exposure = Exposure(dataflow, store)
+        state = RunState(dataflow, store, exposure, findings, surroundings)
         judgement = Judgement(state)
         held = HeldTexts(state)
         host_objects = HostObjects(state)
@@ -184,7 +186,7 @@ class Composition:
         escapes = Escapes(state, judgement, iteration, ordinary_calls, constructions, held)
         execution = Execution(dataflow, inlining, havoc, escapes, self)
 
-        self.dataflow, self.findings, self.store = dataflow, findings, store
+        self.dataflow, self.findings, self.store, self.exposure = dataflow, findings, store, exposure
         self.escapes, self.havoc, self.execution = escapes, havoc, execution
         self.implicit_calls = ImplicitCalls(state, calls)
         # By the number of the operation (``instructions.Op``).
@@ -256,9 +258,9 @@ class Composition:
         self.doubt = store.doubt
         self.changed = dataflow.changed
         self.escape_object = dataflow.escape_object
-        self.expect_elements = store.expect_elements
-        self.custom_elements = store.custom_elements
-        self.expect_proxies = store.expect_proxies
+        self.expect_elements = exposure.expect_elements
+        self.custom_elements = exposure.custom_elements
+        self.expect_proxies = exposure.expect_proxies
         self.items_of = store.items_of
 
         self.get = properties.get
@@ -319,6 +321,7 @@ class Composition:
         Without this the garbage collector runs twice as often and takes a tenth of the time.
         """
         self.store.release()
+        self.exposure.release()
         for unit in self.dataflow.units:
             unit.release()
         vars(self).clear()

@@ -54,6 +54,7 @@ class Escapes:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
         self._store = state.store
+        self._exposure = state.exposure
         self._lowered = state.surroundings.lowered
         self._catalogue = state.surroundings.catalogue
         self._strict = state.surroundings.strict
@@ -73,7 +74,7 @@ class Escapes:
         hidden = _CALLEE if target.kind == "arguments" else named
         for parent in target.prototype:
             if type(parent) is Known and parent.path in self._catalogue.lenders:
-                self._store.lend(parent)
+                self._exposure.lend(parent)
         # The window is in every event: one that the payload puts there leads no other code further.
         held = V_GLOBAL if _EVENT in target.prototype else BOTTOM
         elements = target.elements - held
@@ -89,11 +90,11 @@ class Escapes:
             if "prototype" in target.properties or any(
                 a.callable if isinstance(a, HeapObject) else type(a) is Known for a in target.elements
             ):
-                self._store.expect_constructors()
+                self._exposure.expect_constructors()
         direct = not target.owners or target.handed or self._strict or not self._lowered.classes
         methods = frozenset[HeapObject]() if direct else self._methods_of(target)
         for method in sorted(methods, key=lambda function: function.serial):
-            self._store.escape_method(method, target)
+            self._exposure.escape_method(method, target)
         for value in [*visible, elements, *target.items]:
             self._judgement.judge_answer(value, Span.at(target.start))
             self._judgement.leak(value - methods, Flow.RETURN, Span.at(target.start))
@@ -119,7 +120,7 @@ class Escapes:
         elif unit is not None and target.kind == "generator":
             self._iteration.generator_resume(target, V_UNKNOWN)
         elif unit is not None and target.kind == "function":
-            dataflow.write(self._store.escaped_functions, of(target))
+            dataflow.write(self._exposure.escaped_functions, of(target))
             previous, dataflow.unit = dataflow.unit, unit
             self._store.patches.readers[target] = None
             doubtful = not _DOUBTS.isdisjoint(self._store.patches.properties)
@@ -141,14 +142,14 @@ class Escapes:
         self._judgement.leak(function, Flow.CALLBACK, Span.at(target.start))
         innermost, *_ = unbound(self._dataflow, target, (), BOTTOM)
         if any(type(atom) is Known for atom in innermost):
-            self._store.lend_function(target)
+            self._exposure.lend_function(target)
 
     def expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""
         followed = self._lowered.classes and not self._strict
         prototypes = [o for o in self._store.objects.values() if self._has(o, function)] if followed else []
         for prototype in prototypes:
-            self._store.escape_method(function, prototype)
+            self._exposure.escape_method(function, prototype)
         if not prototypes:
             self._dataflow.escape_object(function)
 

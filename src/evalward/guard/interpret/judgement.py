@@ -33,7 +33,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import NAMESPACES, REFLECTING
-from evalward.guard.interpret.object_store import may_be_host
+from evalward.guard.interpret.exposure import may_be_host
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -80,6 +80,7 @@ class Judgement:
     def __init__(self, state: RunState) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
         self._strict = state.surroundings.strict
@@ -91,7 +92,7 @@ class Judgement:
                 continue
             if type(atom) is Known:
                 if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
-                    self._store.expect_removals()
+                    self._exposure.expect_removals()
                 if flow in _LENDING:
                     self._lend(atom)
                 if atom.label is not None:
@@ -109,7 +110,7 @@ class Judgement:
                         reflection.LABEL, Rank.LEAVES, span, atom, f"`{atom.path}` {flow.value}"
                     )
                 elif atom.path == "Proxy":
-                    self._store.expect_proxies()
+                    self._exposure.expect_proxies()
                 elif atom.path in _TIMERS and (
                     flow is Flow.ARGUMENT or (self._strict and flow is Flow.RETURN)
                 ):
@@ -122,7 +123,7 @@ class Judgement:
                     )
                 continue
             if atom in _CONSTRUCTORS and flow not in _KEPT:
-                self._store.expect_constructors()
+                self._exposure.expect_constructors()
             if atom is OPAQUE_HOST_MEMBER:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
@@ -151,16 +152,16 @@ class Judgement:
     def _lend(self, atom: Known) -> None:
         """Note what other code may give back (guard.md §2): it keeps the value, and no list names all that do."""
         if atom.path in self._catalogue.shared or is_prototype(atom):
-            self._store.lend_builtin(atom)
+            self._exposure.lend_builtin(atom)
         if atom.path in self._catalogue.lenders or atom.path in REFLECTING:
-            self._store.lend(atom)
+            self._exposure.lend(atom)
             return
         family = atom.path.partition(".")[0]
         # A function of a driver's, or of an unknown owner's, is known by its name alone.
         if family in _HARMLESS or family in _BY_NAME or atom.path in _OF_COLLECTIONS:
             return
         if self._catalogue.get(atom.path).callable:
-            self._store.lend_function(atom)
+            self._exposure.lend_function(atom)
 
     @property
     def _is_strict(self) -> bool:
@@ -173,7 +174,7 @@ class Judgement:
     def judge_constructor(self, value: Value) -> None:
         """Note that other code may read a possible function constructor as ``constructor``."""
         if not value.isdisjoint(MAYBE_CONSTRUCTORS):
-            self._store.expect_constructors()
+            self._exposure.expect_constructors()
 
     def judge_answer(self, result: Value, span: Span) -> None:
         """Report what other code gets from the payload when it may be a constructor of what that code handed in.
@@ -190,7 +191,7 @@ class Judgement:
         An unknown object may be a built-in prototype that the payload gave to other code.
         """
         if type(atom) is not Known and may_be_host(atom):
-            for lent in filter(is_prototype, self._store.lent_builtins()):
+            for lent in filter(is_prototype, self._exposure.lent_builtins()):
                 note = f"what may be `{lent.path if type(lent) is Known else lent}` is changed"
                 self._findings.report(prototype_tampering.LABEL, Rank.BY_KEY, span, lent, note)
             return False

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from evalward.guard.domain.scope import Reference
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.exposure import Exposure
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.object_store import ObjectStore
 
 Place: TypeAlias = "Span"
 Source: TypeAlias = int  # equal numbers stand for equal values
@@ -46,10 +46,10 @@ _MAX_DEPTH = 40
 class KeyChecks:
     """The checked keys in the lowered code of a payload."""
 
-    def __init__(self, lowered: Lowered, dataflow: Dataflow, store: ObjectStore, findings: Findings) -> None:
+    def __init__(self, lowered: Lowered, dataflow: Dataflow, exposure: Exposure, findings: Findings) -> None:
         self._lowered = lowered
         self._values = dataflow.values
-        self._global_object = store.global_object
+        self._global_object = exposure.global_object
         self._selecting = findings.selecting
         self._key_checks = findings.key_checks
         self._made: dict[int, tuple[Activation, int]] = {}

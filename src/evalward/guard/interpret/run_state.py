@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.exposure import Exposure
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.surroundings import Surroundings
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """Registers and worklist, objects, uses found, and the inputs of the run."""
+    """Registers and worklist, objects, what other code may have of them, uses found, and the inputs of the run."""
 
     dataflow: Dataflow
     store: ObjectStore
+    exposure: Exposure
     findings: Findings
     surroundings: Surroundings

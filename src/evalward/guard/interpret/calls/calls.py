@@ -88,6 +88,7 @@ class Calls:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
@@ -148,7 +149,7 @@ class Calls:
 
     def _call_lent(self, this: Value, args: Sequence[Value], rest: Value, span: Span) -> Value:
         """Call the built-in functions that the payload gave to other code: what that gives back may be one of them."""
-        lent = BOTTOM if self._answering else self._store.lent_functions()
+        lent = BOTTOM if self._answering else self._exposure.lent_functions()
         if not lent:
             return BOTTOM
         self._answering = True
@@ -167,7 +168,7 @@ class Calls:
             else:
                 continue
             if functional:
-                self._store.expect_receivers()
+                self._exposure.expect_receivers()
 
     def _is_instance(self, atom: HeapObject) -> bool:
         """Whether an object inherits only from prototypes of payload classes and functions or from built-in ones."""
@@ -232,7 +233,7 @@ class Calls:
             return BOTTOM
         self._answering = True
         try:
-            kept = objects_of(self._dataflow.read(self._store.escaped_functions))
+            kept = objects_of(self._dataflow.read(self._exposure.escaped_functions))
             made = self.call(kept, V_UNKNOWN, args, span, rest)
         finally:
             self._answering = False

@@ -67,6 +67,7 @@ class Constructions:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._judgement = judgement
         self._held = held
         self._method_lookup = method_lookup
@@ -249,6 +250,6 @@ class Constructions:
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, span, rest))
                 if type(parent) is not Known or parent.path not in OF_LANGUAGE:
-                    self._store.hand_to_host(this)  # the host made it, and keeps it
+                    self._exposure.hand_to_host(this)  # the host made it, and keeps it
                 self._fill_collection(parent, this, args, rest, span)
         return result

@@ -55,7 +55,7 @@ class CompiledHelpers:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
-        self._global_object = state.store.global_object
+        self._global_object = state.exposure.global_object
         self._patches = state.store.patches
         self._method_lookup = method_lookup
         self._elements = elements

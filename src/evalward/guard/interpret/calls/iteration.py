@@ -52,6 +52,7 @@ class Iteration:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._patches = state.store.patches
         self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
@@ -72,7 +73,7 @@ class Iteration:
     def await_value(self, value: Value, span: Span) -> Value:
         """Return what ``await`` gives: a promise's value, a thenable's result or itself (ECMA-262 §27.7.5.3)."""
         result: Value = BOTTOM
-        for atom in value.union(*map(self._store.custom_elements, value)):
+        for atom in value.union(*map(self._exposure.custom_elements, value)):
             if not isinstance(atom, HeapObject):
                 result = join(result, of(atom))
                 continue
@@ -135,10 +136,10 @@ class Iteration:
         result: Value = BOTTOM
         for name in (SYMBOL_ITERATOR, SYMBOL_ASYNC_ITERATOR):
             iterator = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-            iterator |= self._store.defined_on(atom, name)
+            iterator |= self._exposure.defined_on(atom, name)
             if iterator:
                 result = join(result, self._stepped(iterator, atom, span))
-        for element in objects_of(self._store.custom_elements(atom)):
+        for element in objects_of(self._exposure.custom_elements(atom)):
             result = join(result, self._iterate_own(element, span))
         return result
 

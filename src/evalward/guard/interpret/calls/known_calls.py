@@ -124,7 +124,8 @@ class KnownCalls:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
-        self._methods = state.store.methods
+        self._exposure = state.exposure
+        self._methods = state.exposure.methods
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
@@ -155,9 +156,9 @@ class KnownCalls:
         if path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
             self._methods.readers[self._dataflow.reader] = None
             if self._methods.properties:
-                self._store.expect_receivers()
+                self._exposure.expect_receivers()
         if path == "Reflect.deleteProperty":
-            self._store.expect_deletions()
+            self._exposure.expect_deletions()
         if path in _CHANGES_THIS or path in _CHANGES_FIRST:
             self._judge_change(call.this if path in _CHANGES_THIS else call.arg(0), call.span)
 

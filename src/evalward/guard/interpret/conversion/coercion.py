@@ -85,7 +85,7 @@ class Coercion:
         machine: Recursion,
     ) -> None:
         self._dataflow = state.dataflow
-        self._store = state.store
+        self._exposure = state.exposure
         self._lowered = state.surroundings.lowered
         self._judgement = judgement
         self._held = held
@@ -108,7 +108,7 @@ class Coercion:
             return self._object_primitive(atom, span, hint)
         if type(atom) is Known:
             made = self._host_primitives.known_primitive(atom, span)
-            for element in objects_of(self._store.custom_elements(atom)):
+            for element in objects_of(self._exposure.custom_elements(atom)):
                 made |= self._object_primitive(element, span, hint)
             return made
         if atom is HOST_HELD_TEXT:

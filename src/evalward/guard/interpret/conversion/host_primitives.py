@@ -41,7 +41,7 @@ class HostPrimitives:
 
     def __init__(self, state: RunState, judgement: Judgement, machine: Recursion) -> None:
         self._dataflow = state.dataflow
-        self._store = state.store
+        self._exposure = state.exposure
         self._patches = state.store.patches
         self._catalogue = state.surroundings.catalogue
         self._in_sandbox = state.surroundings.alone
@@ -58,7 +58,7 @@ class HostPrimitives:
             result = V_ANY_STRING
         for name in (SYMBOL_TO_PRIMITIVE, "toString", "valueOf"):
             method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-            method |= self._store.defined_on(atom, name)
+            method |= self._exposure.defined_on(atom, name)
             made = self._machine.call(method, of(atom), (), span) if method else BOTTOM
             result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
         return result

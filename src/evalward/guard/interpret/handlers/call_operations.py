@@ -72,6 +72,7 @@ class CallOperations:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
         self._store = state.store
+        self._exposure = state.exposure
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
         self._lowered = state.surroundings.lowered
@@ -150,7 +151,7 @@ class CallOperations:
                     continue
             if atom is TAINTED_DATA and (key in _STORING or type(key) is int):
                 for value in (*args, rest):
-                    self._store.expect_functions(value)
+                    self._exposure.expect_functions(value)
             function = (
                 self._properties.get(one, key, span)
                 if type(key) is str

@@ -83,6 +83,7 @@ class FlowOperations:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
         self._store = state.store
+        self._exposure = state.exposure
         self._patches = state.store.patches
         self._findings = state.findings
         self._parameters = state.surroundings.parameters
@@ -217,7 +218,7 @@ class FlowOperations:
                 methods = (self._method_lookup.get_method(atom, name) for name in _ITERATORS)
                 made = self._calls.call(join(*methods), of(atom), (), span)
                 if self._steps_itself(atom, made):
-                    self._store.expect_results()
+                    self._exposure.expect_results()
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(
                         frozenset(a for a in made if isinstance(a, HeapObject)), name, span

@@ -41,8 +41,8 @@ class LimitedReads:
 
     def __init__(self, state: RunState, method_lookup: MethodLookup, properties: Properties) -> None:
         self._dataflow = state.dataflow
-        self._store = state.store
-        self._methods = state.store.methods
+        self._exposure = state.exposure
+        self._methods = state.exposure.methods
         self._patches = state.store.patches
         self._catalogue = state.surroundings.catalogue
         self._strict = state.surroundings.strict
@@ -84,7 +84,7 @@ class LimitedReads:
         if any(type(atom) is str and atom in names for atom in key) or not key.isdisjoint(
             STRING_UNKNOWNS | {UNKNOWN, TAINTED_DATA}
         ):
-            self._store.expect_receivers()
+            self._exposure.expect_receivers()
 
     def _makes_objects(self, atom: Atom) -> bool:
         """Whether a function is a class whose instances are not functions and are recognised by their prototypes."""

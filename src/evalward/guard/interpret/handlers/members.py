@@ -43,6 +43,7 @@ class Members:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
         self._store = state.store
+        self._exposure = state.exposure
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
         self._lowered = state.surroundings.lowered
@@ -134,9 +135,9 @@ class Members:
             resolved = self._property_keys.to_property_key(self._values[key], instruction[5])
             names = resolved.names
             if resolved.unknown or resolved.elsewhere:
-                self._store.expect_deletions()
+                self._exposure.expect_deletions()
         if "constructor" in names:
-            self._store.expect_deletions()
+            self._exposure.expect_deletions()
         for atom in owner:
             self._judgement.change(atom, instruction[5])
             if isinstance(atom, HeapObject):
@@ -147,7 +148,7 @@ class Members:
                 self._store.inexact(atom)
                 continue
             if type(atom) is Known:
-                self._store.expect_removals()
+                self._exposure.expect_removals()
             if type(atom) is Known and atom.label is not None and atom.path != "globalThis":
                 self._findings.report(
                     atom.label, Rank.USED, instruction[5], atom, f"`{atom.path}` is changed"

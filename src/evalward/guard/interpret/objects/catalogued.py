@@ -79,7 +79,7 @@ class Catalogued:
         self, state: RunState, held: HeldTexts, host_objects: HostObjects, denied_reads: DeniedReads
     ) -> None:
         self._dataflow = state.dataflow
-        self._global_object = state.store.global_object
+        self._global_object = state.exposure.global_object
         self._store = state.store
         self._patches = state.store.patches
         self._findings = state.findings

@@ -41,6 +41,7 @@ class Definitions:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._patches = state.store.patches
         self._findings = state.findings
         self._judgement = judgement
@@ -84,7 +85,7 @@ class Definitions:
             if not isinstance(atom, HeapObject):
                 given = join(value, self._machine.call(callables, of(atom), (), span))
                 for name in resolved.names:
-                    self._store.define_on_hosts(atom, name, given - {UNDEFINED}, setters)
+                    self._exposure.define_on_hosts(atom, name, given - {UNDEFINED}, setters)
                 if type(atom) is not Known:
                     for name in resolved.names if given - {UNDEFINED} else ():
                         self._writes.set_on(atom, name, given, span)
@@ -93,7 +94,7 @@ class Definitions:
                 self._judgement.leak(value | callables | setters, Flow.PROPERTY, span)
                 if type(atom) is Known and atom.path != "globalThis":
                     if resolved.unknown or resolved.numeric:
-                        self._store.expect_removals()
+                        self._exposure.expect_removals()
                     self._keep(atom, key, given, span)
                 continue
             if atom.kind == "proxy":

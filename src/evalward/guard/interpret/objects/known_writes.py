@@ -46,7 +46,8 @@ class KnownWrites:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
-        self._global_object = state.store.global_object
+        self._exposure = state.exposure
+        self._global_object = state.exposure.global_object
         self._patches = state.store.patches
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
@@ -105,7 +106,7 @@ class KnownWrites:
         elif self._catalogue.is_standard(atom.path, name) or atom.path != "globalThis" or member is not None:
             self._store.put(self._patches, f"{atom.path}.{name}", value)  # later reads of the payload find it
             if member is None:
-                self._store.define_on_hosts(atom, name, value, BOTTOM)
+                self._exposure.define_on_hosts(atom, name, value, BOTTOM)
         if member is not None and member.result == "text":
             texts = self._coercion.to_string(value, span)
             self._store.put(self._patches, f"{atom.path}.{name}", texts)
@@ -119,7 +120,7 @@ class KnownWrites:
     def set_on_shared(self, owner: Atom, name: str, value: Value, span: Span) -> None:
         """Write to an unknown object that all code may share: one that was given away, a class by `constructor`."""
         self._set_on_window(name, value)
-        shared = self._store.lent_builtins()
+        shared = self._exposure.lent_builtins()
         for atom in shared | _CLASSES if owner in CONSTRUCTORS_OF_UNKNOWN else shared:
             if type(atom) is Known and not is_prototype(atom) and self._is_function_of(atom, name):
                 self.set_on_known(atom, name, value, span)

@@ -29,7 +29,7 @@ class ListedKeys:
     def __init__(self, state: RunState, unknown_owners: UnknownOwners, unknown_keys: UnknownKeys) -> None:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
-        self._global_object = state.store.global_object
+        self._global_object = state.exposure.global_object
         self._patches = state.store.patches
         self._bindings = state.surroundings.bindings
         self._catalogue = state.surroundings.catalogue

@@ -72,6 +72,7 @@ class Properties:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._patches = state.store.patches
         self._findings = state.findings
         self._strict = state.surroundings.strict
@@ -137,8 +138,8 @@ class Properties:
 
     def _of_payload(self, atom: Atom, name: str, span: Span) -> Value:
         """Return what an object of the host has from the payload: a definition on it, or the class of an element."""
-        found = self._store.defined_on(atom, name)
-        elements = self._store.custom_elements(atom)
+        found = self._exposure.defined_on(atom, name)
+        elements = self._exposure.custom_elements(atom)
         if not elements or self._in_custom_element:  # a class of elements inherits from an object of the host
             return found
         self._in_custom_element = True

@@ -23,16 +23,17 @@ class Setters:
     def __init__(self, state: RunState, sinks: PageSinks, machine: Recursion) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._catalogue = state.surroundings.catalogue
         self._sinks = sinks
         self._machine = machine
 
     def call_on_host(self, atom: Atom, name: str, value: Value, span: Span) -> None:
         """Call the setters that the payload defined on objects of the host, or in classes of elements."""
-        setters = self._store.setters_on(atom, name)
+        setters = self._exposure.setters_on(atom, name)
         if setters:
             self._machine.call(setters, of(atom), (value,), span)
-        for element in self._store.custom_elements(atom):
+        for element in self._exposure.custom_elements(atom):
             if isinstance(element, HeapObject):
                 self.inherited_setter(element, element, name, value, span)
 

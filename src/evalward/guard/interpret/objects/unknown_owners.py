@@ -87,7 +87,7 @@ class UnknownOwners:
         self, state: RunState, held: HeldTexts, host_objects: HostObjects, catalogued: Catalogued
     ) -> None:
         self._dataflow = state.dataflow
-        self._store = state.store
+        self._exposure = state.exposure
         self._patches = state.store.patches
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
@@ -194,7 +194,7 @@ class UnknownOwners:
                 found |= of(made)
         if name != "prototype" and (not name[:1].isupper() or name in self._catalogue.of_windows):
             return found
-        for atom in self._store.lent_builtins():  # `Array`, `Intl`: what leads to a prototype
+        for atom in self._exposure.lent_builtins():  # `Array`, `Intl`: what leads to a prototype
             if type(atom) is Known:
                 member = self._catalogue.get(atom.path).members.get(name)
                 if member is not None and member.label is None and member.result[:1] == "@":

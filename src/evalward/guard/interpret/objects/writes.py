@@ -121,6 +121,7 @@ class Writes:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._patches = state.store.patches
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
@@ -199,11 +200,11 @@ class Writes:
             if name.startswith("on"):
                 self._sinks.call_handler(value, span.start, of(atom))
             if name in _CALLS:
-                self._store.expect_calls()
+                self._exposure.expect_calls()
             elif name == "constructor":
                 self._judgement.judge_constructor(value)
             if atom is TAINTED_DATA:
-                self._store.expect_functions(value)
+                self._exposure.expect_functions(value)
             texts = self._held.hold((value,))
             if texts:
                 self._store.put(self._patches, f"unknown.{name}", texts)
@@ -296,11 +297,11 @@ class Writes:
         if not numeric:
             self._judgement.change(atom, span)
             self._judgement.unresolved(atom, span)
-            self._store.expect_calls()
+            self._exposure.expect_calls()
             if not value.isdisjoint(MAYBE_CONSTRUCTORS):
                 self._store.put(self._patches, MAY_SELECT_CONSTRUCTOR, V_UNDEFINED)  # `constructor`, perhaps
         if atom is TAINTED_DATA:
-            self._store.expect_functions(value)
+            self._exposure.expect_functions(value)
         if type(atom) is Known:
             self._known_writes.set_dynamic_on_known(atom, span, numeric=numeric)
         self._judgement.leak(value, Flow.PROPERTY, span)
