@@ -23,6 +23,7 @@ from evalward.guard.domain.atoms import (
     UNDEFINED,
     V_ANY_STRING,
     V_TAINTED_DATA,
+    Known,
     Primitive,
     Value,
     number,
@@ -192,7 +193,7 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
         return _text_with(inside)
     inside = reachable(machine, value)
     converted = convert_all(machine, inside, call)
-    machine.use(inside, Flow.COERCE, call.span)
+    machine.use(inside | _written_out(machine, converted), Flow.COERCE, call.span)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
         return frozenset(_written(text) for text in texts)
@@ -206,6 +207,13 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     return join(
         of(TAINTED_STRING) if TAINTED_STRING in value or TAINTED_CHARACTER in value else V_ANY_STRING,
         _text_with(held) & of(ACTIVE_MARKUP),
+    )
+
+
+def _written_out(machine: Machine, converted: Value) -> Value:
+    """Return the capabilities that are written as what they hold; a function is left out."""
+    return frozenset(
+        atom for atom in converted if type(atom) is Known and not machine.catalogue.get(atom.path).callable
     )
 
 

@@ -96,7 +96,9 @@ class Interpreter:
             findings, machine.dataflow.values, machine.store.objects.values(), machine.dataflow.units
         )
         if findings.polluted and findings.key_checks and not self._surroundings.cleared:
-            findings.checked = KeyChecks(machine.lowered, machine.dataflow, machine.exposure, findings).cleared()
+            findings.checked = KeyChecks(
+                machine.lowered, machine.dataflow, machine.exposure, findings
+            ).cleared()
         if findings.polluted and not findings.checked:
             for span in findings.polluted:
                 note = "written through what a key from outside selects"

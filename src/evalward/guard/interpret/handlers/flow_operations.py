@@ -256,7 +256,7 @@ class FlowOperations:
     def op_throw(self, instruction: Instruction) -> Value:
         value = self._values[instruction[2]]
         self._dataflow.write(self._dataflow.thrown, value)
-        self._judgement.use(value, Flow.THROW, instruction[5])
+        self._judgement.leak(value, Flow.THROW, instruction[5])
         return value
 
     def op_caught(self, _instruction: Instruction) -> Value:
