@@ -4,7 +4,7 @@ import {
   stringIndexOf, weakMap, weakSet,
 } from '../natives.js';
 import { isListed, own, v } from '../membrane.js';
-import { addHostKind } from '../protection.js';
+import { addHostKind, isListedProtected } from '../protection.js';
 import { behind, facadeOf } from './behind.js';
 import { classOf } from './results.js';
 
@@ -18,7 +18,8 @@ export const isHarmless = (x) => harmlessPrototypes.has(x);
 /** Instances of the class whose prototype this is are what they are: their methods are listed one by one. */
 export const addHarmless = (prototype) => {
   harmlessPrototypes.add(prototype);
-  addHostKind(prototype);
+  // What the language itself protects is above the payload's own instances, too: above its async functions and its errors.
+  if (!isListedProtected(prototype)) addHostKind(prototype);
 };
 
 /**

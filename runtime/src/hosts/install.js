@@ -94,8 +94,8 @@ function listAll(x, depth) {
   if (!isObject(x) || depth === 0 || x === ObjectPrototype || x === FunctionPrototype || x === G || seen.has(x)) return;
   seen.add(x);
   if (typeof x === 'function') handler(x, harmlessFunction);
-  else protect(x);
   addHarmless(x);
+  if (typeof x === 'object') protect(x);
   const keys = ownKeys(x);
   for (let i = 0; i < keys.length; i++) {
     const property = ownDescriptor(x, keys[i]);
