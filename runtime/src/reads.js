@@ -31,7 +31,7 @@ export function prototypeRead(o, self = o) {
 export const read = (o, key, self) => {
   if (key === NAME) return prototypeRead(o, self);
   if (isWindowKey(key)) windowRead(self);
-  return MATCHES[key] === true ? matchRead(o, key, self) : get(o, key, self);
+  return readOfFunction(o, key, self);
 };
 
 const isWindowKey = (key) => key === 'contentWindow' || key === 'contentDocument';
@@ -47,6 +47,9 @@ for (let i = 0; i < 14; i++) MATCHES['$' + '123456789_&+`\''[i]] = true;
 let matchRead = get;
 /** How such a name is read of an object for a receiver. */
 export const onMatchRead = (how) => { matchRead = how; };
+
+/** [[Get]] of what stands for a foreign function: no spelling of a read, and no receiver, tells of another's match. */
+export const readOfFunction = (o, key, self) => (MATCHES[key] === true ? matchRead(o, key, self) : get(o, key, self));
 
 const reader = {
   __proto__: null,

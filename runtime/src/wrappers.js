@@ -1,8 +1,9 @@
 // What the payload holds instead of a foreign function: a Proxy that calls and reads it through the membrane.
 import {
-  apply, getPrototypeOf, deleteProperty, ownDescriptor, ownKeys, defineProperty, get, has, newProxy, reflectSet, weakMap,
+  apply, getPrototypeOf, deleteProperty, ownDescriptor, ownKeys, defineProperty, has, newProxy, reflectSet, weakMap,
   functionBind, hasOwn,
 } from './natives.js';
+import { readOfFunction } from './reads.js';
 import { deny } from './denial.js';
 import { a, v, above, callForeign, instantiate, invoke, isOfThePage, onWrapping, pageValue } from './membrane.js';
 
@@ -51,7 +52,7 @@ const traps = {
     const record = wrapped.get(bound);
     if (key === '__proto__') return v(getPrototypeOf(record.real));
     // An accessor above a native is the page's own, and gets what the payload has.
-    return v(get(record.real, key, self === record.safe && isOfThePage(record) ? record.real : self));
+    return v(readOfFunction(record.real, key, self === record.safe && isOfThePage(record) ? record.real : self));
   },
   set(bound, key, value, self) {
     const record = wrapped.get(bound);

@@ -84,11 +84,19 @@ function judgedFields(options, names) {
     if (keys[i] === 'name' && names.buffer !== true && value !== undefined && match(NAME, StringCtor(value)) === null) deny('nested-evaluation', 'a name that is a path');
     if (keys[i] === 'storageState') judgeState(value);
     if (keys[i] === 'style') judgeSheet(value);
+    if (keys[i] === 'postData') judgePosted(value);
     // A trace would hold the files that a stack names, and a function may be called like a part of a stack.
     if (keys[i] === 'sources') createDataProperty(options, keys[i], false);
     if (keys[i] === 'recordHar' && isObject(value)) judgePath(get(value, 'path'), 'zip');
   }
   return options;
+}
+
+/** The parts of a body that Electron sends: bytes, and no file. */
+function judgePosted(parts) {
+  if (parts === undefined || parts === null) return;
+  if (!isArray(parts)) deny('electron', 'a body that is no list');
+  for (let i = 0; i < parts.length; i++) if (get(parts[i], 'type') !== 'rawData') deny('electron', 'a body with a part that is no data');
 }
 
 /** A URL to which others are relative: they say nothing of a scheme then. */
