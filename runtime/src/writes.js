@@ -6,7 +6,7 @@ import {
 } from './natives.js';
 import { dead, checkAlive, deny } from './denial.js';
 import { isOwn } from './own.js';
-import { callForeign, isOpaque, recordOf, v } from './membrane.js';
+import { callForeign, isOpaque, pageHelps, recordOf, v } from './membrane.js';
 import { noteAccessor } from './functions.js';
 import { assertOpen, isExtensible, isListedProtected, isProtected, protect, writable } from './protection.js';
 import { onInheritedSet } from './wrappers.js';
@@ -30,6 +30,8 @@ export function withoutSetters(prototype) {
 
 /** `o`, where a property of any name but `__proto__` may be set; else a Proxy whose [[Set]] is `set`. */
 export function ws(o) {
+  // A function of the page may have put a native on any object as a setter.
+  if (pageHelps && isObject(o)) return target(o, getPrototypeOf(o));
   if (o === lastWritten) return o;
   if (typeof o === 'object' && o !== null) {
     const p = getPrototypeOf(o);
@@ -51,7 +53,7 @@ function target(o, p) {
   if (p !== lastHostPrototype || dead || hasOwn(o, 'constructor') || isListedProtected(o)) {
     if (isExtensible(o)) return newProxy({ __proto__: null, o }, writer);
     writable(o);
-    if (p === null || isFree(p)) return o;
+    if (!pageHelps && (p === null || isFree(p))) return o;
     if (exotic !== undefined && exotic.isDirect(p)) {
       withoutSetters(p);
       return o;

@@ -2,7 +2,8 @@
 
 import { apply, ArrayCtor, ArrayPrototype, construct, createDataProperty, get, getPrototypeOf, hasOwn, isArray, isObject, isView, newProxy,
   ownDescriptor, speciesSymbol, then, TypeError } from '../natives.js';
-import { alias, isOpaque, unwrap, v } from '../membrane.js';
+import { alias, deny, isOfThePage, isOpaque, isRuled, pageHelps, recordOf, unwrap, v } from '../membrane.js';
+import { isOwn } from '../own.js';
 import { define, set, writable, ws } from '../writes.js';
 import { withTexts } from '../functions.js';
 import { intrinsicConstructor } from './constructors.js';
@@ -36,6 +37,7 @@ const withoutSpecies = (self) => {
   const view = newProxy(self, {
     __proto__: null,
     get: (target, key) => (key === 'constructor' ? undefined : get(target, key)),
+    set: (target, key, value) => set(target, key, value, target),
   });
   alias(view, self);
   return view;
@@ -48,8 +50,8 @@ const isOrdinary = (self) => !isOpaque(self) && getPrototypeOf(self) === ArrayPr
  * A method whose result is made by ArraySpeciesCreate: the payload may have chosen the constructor. Nothing of the payload's
  * may run between the question and the method's own.
  */
-const species = (self, args, real) => {
-  if (!isObject(self) || !isArray(self) || isOrdinary(self)) return apply(real, self, args);
+const species = (self, args, real, isWritten = false) => {
+  if (!isObject(self) || !isArray(self) || !isWritten && isOrdinary(self)) return apply(real, self, args);
   let C = v(self.constructor);
   if (isObject(C)) {
     C = v(C[speciesSymbol]);
@@ -62,9 +64,30 @@ const species = (self, args, real) => {
 };
 
 /** The same, after the first `count` arguments were converted as the method does before it asks for the constructor. */
-const converting = (count) => (self, args, real) => {
+const converting = (count) => (self, args, real, isWritten) => {
   for (let i = 0; i < count && i < args.length; i++) if (isObject(args[i])) args[i] = +args[i];
-  return species(self, args, real);
+  return species(self, args, real, isWritten);
+};
+
+/** The property `key` of `o`, which a native reads once more: it is the payload's or the realm's. */
+const certain = (o, key) => {
+  for (let q = o; q !== null; q = getPrototypeOf(q)) {
+    const property = ownDescriptor(q, key);
+    if (property === undefined) continue;
+    const getter = property.get;
+    if (typeof getter === 'function' && !isOwn(getter) && isOfThePage(recordOf(getter))) deny('function-constructor', 'a class that the page chooses');
+    break;
+  }
+  const value = get(o, key);
+  if (isRuled(value)) deny('function-constructor', 'a native as a class');
+  return value;
+};
+
+/** A method that constructs what SpeciesConstructor (§7.3.22) finds, with the receiver's buffer. */
+const kindred = (self, args, real) => {
+  const C = pageHelps && isView(self) ? certain(self, 'constructor') : undefined;
+  if (isObject(C)) certain(C, speciesSymbol);
+  return apply(real, self, args);
 };
 
 const probe = newProxy(function () {}, { __proto__: null, construct: () => ({ __proto__: null }) });
@@ -105,9 +128,10 @@ const localised = (self, args, real) => {
 export const arrays = {
   'Array.prototype': {
     'push|pop|shift|unshift|reverse|sort|fill|copyWithin': changes,
-    splice: (self, args, real) => {
-      const target = isObject(self) ? ws(self) : self;
-      return converting(2)(target, args, real);
+    splice(self, args, real) {
+      // Its elements are written to as the payload would, and its class says what is made.
+      const isWritten = pageHelps && isArray(self);
+      return converting(2)(isWritten ? writable(self) : isObject(self) ? ws(self) : self, args, real, isWritten);
     },
     slice: converting(2),
     flat: converting(1),
@@ -115,6 +139,7 @@ export const arrays = {
     toLocaleString: localised,
     'join|toString': (self, args, real) => apply(real, isObject(self) ? withTexts(self) : self, args),
   },
+  '%TypedArray%.prototype': { 'map|filter|slice|subarray': kindred },
   Array: {
     from: maker(false),
     of: maker(true),

@@ -22,7 +22,10 @@ export const installIntrinsics = () => {
   }
   for (let i = 0; i < NAMESPACES.length; i++) {
     const namespace = valueOf(G, NAMESPACES[i]);
-    if (isObject(namespace)) extensible(namespace);
+    if (!isObject(namespace)) continue;
+    extensible(namespace);
+    const within = valueOf(namespace, 'Now'); // the clock of Temporal
+    if (isObject(within)) extensible(within);
   }
   for (let i = 0; i < DATA.length; i++) {
     const constructor = valueOf(G, DATA[i]);

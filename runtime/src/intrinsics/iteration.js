@@ -1,12 +1,13 @@
 /** Iterators (ECMA-262 §27.1), promises (§27.2) and errors (§20.5). */
 
-import { apply, construct, getPrototypeOf, isUnnamedNative, ownDescriptor, isObject, ownKeys, createDataProperty, PromisePrototype } from '../natives.js';
-import { invoke, isListed, isOpaque, listed, own, unwrap, v } from '../membrane.js';
+import { apply, construct, get, getPrototypeOf, isUnnamedNative, newProxy, ownDescriptor, isObject, ownKeys, createDataProperty, PromisePrototype } from '../natives.js';
+import { alias, invoke, isListed, isOpaque, listed, own, pageHelps, unwrap, v } from '../membrane.js';
 import { safeView } from './views.js';
 import { assertOpen } from '../protection.js';
 import { iteratorFrom, mapIterator } from './captured.js';
 import { at } from './arguments.js';
 import { statics } from './array.js';
+import { intrinsicConstructor } from './constructors.js';
 
 /** An operation that defines a property of its receiver. */
 const defines = (self, args, real) => {
@@ -18,6 +19,15 @@ const defines = (self, args, real) => {
 const continues = (self, args, real) => {
   const isPlain = !isObject(self) || !isOpaque(self) && getPrototypeOf(self) === PromisePrototype && !ownDescriptor(self, 'then');
   return apply(real, isPlain ? self : safeView(self), args);
+};
+
+/** A static method that calls the method `resolve` of its receiver, which a function of the page may have put there. */
+const combines = (self, args, real) => {
+  const C = intrinsicConstructor(self);
+  if (!pageHelps || C !== self || typeof C !== 'function') return apply(real, C, args);
+  const view = newProxy(C, { __proto__: null, get: (_, key) => v(get(C, key)), construct: (_, list) => construct(C, list) });
+  alias(view, C);
+  return apply(real, view, args);
 };
 
 /** An executor's functions to settle a promise, made by the engine, are called by whoever has them. */
@@ -67,6 +77,7 @@ export const iteration = {
     },
   },
   Promise: {
+    'all|allSettled|any|race|allKeyed|allSettledKeyed': combines,
     withResolvers(self, args, real) {
       const made = statics(self, args, real);
       if (!own(made.resolve)) listed(made.resolve);

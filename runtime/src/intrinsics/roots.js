@@ -28,7 +28,7 @@ if (iteratorFrom) {
 }
 // QuickJS gives it a prototype of its own.
 if (iteratorConcat) createDataProperty(hidden, hidden.length, getPrototypeOf(iteratorConcat()));
-const paths = { __proto__: null, 0: 'Function.prototype', 6: '%IteratorPrototype%', 13: '%TypedArray%' };
+const paths = { __proto__: null, 0: 'Function.prototype', 6: '%IteratorPrototype%', 13: '%TypedArray%', 14: '%TypedArray%.prototype' };
 
 /** Call `visit` with each of them. */
 export const eachHidden = (visit) => {

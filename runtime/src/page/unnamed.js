@@ -2,7 +2,7 @@
  * Functions in which the name of a native does not stand: natives that the page has bound or put behind a Proxy, and functions that
  * a driver has put in the place of natives. What the page has bound says in its property `name` to what.
  */
-import { apply, G, isNative, isObject, ownDescriptor, stringIndexOf, stringSlice } from '../natives.js';
+import { apply, G, isNative, isObject, ownDescriptor, ownKeys, stringIndexOf, stringSlice } from '../natives.js';
 import { denied, handler, pageValue, unwrap } from '../membrane.js';
 import { deny } from '../denial.js';
 import { onGlobalRead } from '../global.js';
@@ -127,9 +127,14 @@ export const meetUnnamed = (f) => {
   return true;
 };
 
-/** The clock, and what it holds, are denied, once a driver has installed it. */
-const denyClock = (clock) => {
-  if (!isObject(clock)) return;
+// Objects of Playwright's in the page, whose methods put functions on any object.
+const TOOLS = ['__playwright__binding__controller__', '__playwright_snapshot_streamer_'];
+
+/** The global `key` of a driver's, and what it holds, are denied, once the driver has installed it. */
+const denyTool = (key, clock) => {
+  let isTool = key === CLOCK;
+  for (let i = 0; i < TOOLS.length && typeof key === 'string'; i++) isTool ||= apply(stringIndexOf, key, [TOOLS[i]]) === 0;
+  if (!isTool || !isObject(clock)) return;
   denied(clock, 'nested-evaluation');
   const parts = ['controller', 'builtins'];
   for (let i = 0; i < parts.length; i++) {
@@ -139,9 +144,8 @@ const denyClock = (clock) => {
 };
 
 /** Registers what a driver may have put into the page. */
-export const installClock = () => {
-  denyClock(ownDescriptor(G, CLOCK)?.value);
-  onGlobalRead((key, value) => {
-    if (key === CLOCK) denyClock(value);
-  });
+export const installTools = () => {
+  const keys = ownKeys(G);
+  for (let i = 0; i < keys.length; i++) if (typeof keys[i] === 'string' && keys[i][0] === '_') denyTool(keys[i], ownDescriptor(G, keys[i])?.value);
+  onGlobalRead(denyTool);
 };

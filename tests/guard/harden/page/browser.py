@@ -84,6 +84,11 @@ class Browser:
             if "method" in message:
                 self._on_event(message)
 
+    def go(self, url: str) -> None:
+        """Begin to load ``url``. The next document gets a tab of its own."""
+        self._is_worn = True
+        self._call("Page.navigate", {"url": url})
+
     def run(self, text: str, *, seconds: float = 4.0) -> Message:
         """Evaluate ``text`` and return what CDP says; a promise is awaited."""
         params = {
