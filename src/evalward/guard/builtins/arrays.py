@@ -20,6 +20,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,11 +164,15 @@ def _join(machine: Machine, call: Call) -> Value:
 
 
 def _to_locale_string(machine: Machine, call: Call) -> Value:
-    for atom in elements(machine, call.this, call):
-        if isinstance(atom, HeapObject):
-            method = machine.get_method(atom, "toLocaleString")
-            machine.use(method, Flow.CALLBACK, call.span)
-            machine.call(method, of(atom), (), call.span)
+    pending = sorted(objects_of(elements(machine, call.this, call)), key=lambda each: each.serial)
+    seen = set(pending)
+    for atom in pending:
+        method = machine.get_method(atom, "toLocaleString")
+        machine.use(method, Flow.CALLBACK, call.span)
+        machine.call(method, of(atom), (call.arg(0), call.arg(1)), call.span)
+        inside = objects_of(elements(machine, of(atom), call)) - seen if atom.kind == "array" else ()
+        seen.update(inside)
+        pending.extend(sorted(inside, key=lambda each: each.serial))
     return V_ANY_STRING
 
 

@@ -67,7 +67,8 @@ def _through_then(machine: Machine, call: Call) -> Value:
 
 def _finally(machine: Machine, call: Call) -> Value:
     machine.use(call.arg(0), Flow.CALLBACK, call.span)
-    machine.call(call.arg(0), V_UNDEFINED, (), call.span)
+    # What it gives is awaited and dropped.
+    machine.await_value(machine.call(call.arg(0), V_UNDEFINED, (), call.span), call.span)
     return join(call.this, _through_then(machine, call))
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import BOTTOM, Value
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
 
 
@@ -60,6 +61,17 @@ def _joined(
                 seen.add(atom)
                 chain.append(atom)
     return frozenset(function - seen), this, (), rest
+
+
+def with_targets(value: Value) -> list[Atom]:
+    """Return the atoms of a value, and all that the bound functions among them are bound to."""
+    found = list(value)
+    seen = set(found)
+    for atom in found:
+        if isinstance(atom, HeapObject) and atom.bound is not None:
+            found.extend(atom.bound[0] - seen)
+            seen |= atom.bound[0]
+    return found
 
 
 def _binds_itself(target: HeapObject) -> bool:

@@ -150,7 +150,10 @@ class Iteration:
         step = self._machine.call(self._properties.get(made, "next", span), made, (), span)
         for each in made:
             if isinstance(each, HeapObject):  # IteratorClose: a loop or a pattern ends early
-                self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_UNKNOWN,), span)
+                closed = self._machine.call(
+                    self._method_lookup.get_method(each, "return"), made, (V_UNKNOWN,), span
+                )
+                self.await_value(closed, span)  # as `for await` does
         inner = self._properties.get(self.await_value(step, span), "value", span)
         if self._coercion.nesting >= _MAX_NESTING:
             return join(inner, V_UNKNOWN)

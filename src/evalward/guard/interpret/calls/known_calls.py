@@ -14,7 +14,7 @@ from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evalward.guard.catalogue import Entry
     from evalward.guard.domain.call import Call
@@ -57,14 +57,16 @@ _MAKES_ANOTHER = frozenset(
     for path, names in {"Promise": "resolve reject all allSettled any race try", "Array": "from of"}.items()
     for name in names.split()
 )
+_INSPECTED = "@@ nodejs.util.inspect.custom"
 _CONVERSIONS = (
     "valueOf",
     "toString",
     SYMBOL_TO_PRIMITIVE,
     "toLocaleString",
     "join",
-    "@@ nodejs.util.inspect.custom",
+    _INSPECTED,
 )
+_PRINTED = frozenset({_INSPECTED, "toJSON", "toString", "valueOf", SYMBOL_TO_PRIMITIVE})
 _CONVERTED = ("length", "size", "lastIndex")  # properties that built-in functions make numbers of
 _SCRIPT_ELEMENT = known("ScriptElement")
 _SEARCHING = frozenset(
@@ -148,6 +150,25 @@ class KnownCalls:
                 method = self._method_lookup.get_method(given, name) if name in defined else BOTTOM
                 if method:
                     self._judgement.use(method, Flow.CALLBACK, span)
+
+    def _print(self, values: Sequence[Value], span: Span) -> None:
+        """Judge the conversions of printed values, and call those of all that is within: they are given functions."""
+        for value in values:
+            self.use_conversions(value, span)
+        pending = sorted(objects_of(BOTTOM.union(*values)), key=lambda each: each.serial)
+        seen = set(pending)
+        for given in pending:
+            given.readers[self._dataflow.reader] = None
+            self._dataflow.spend()
+            defined = self._method_lookup.defined_of(given, _PRINTED)
+            for name in sorted(
+                defined if defined != _PRINTED else ()
+            ):  # all of them where a name is not known
+                method = self._method_lookup.get_method(given, name)
+                self._machine.call(method, of(given), (V_UNKNOWN,) * 3, span, V_UNKNOWN)
+            inside = objects_of(given.everything()) - seen
+            seen |= inside
+            pending.extend(sorted(inside, key=lambda each: each.serial))
 
     def _judge_known(self, path: str, call: Call) -> None:
         """Record what a call of a built-in function implies for the payload's keys, objects and prototypes."""
@@ -261,8 +282,7 @@ class KnownCalls:
         if made == V_UNDEFINED and not entry.inert and self._catalogue.is_of_host(path):
             made |= of(host(path))  # a later version gives an object: `play()` and `scrollTo()` give promises
         if atom.path.startswith("console."):
-            for value in (*call.args, call.rest):
-                self.use_conversions(value, call.span)
+            self._print((*call.args, call.rest), call.span)
         if entry.inert or atom.path.startswith(_DRIVERS):
             return made
         made = self._held.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))

@@ -28,6 +28,7 @@ from evalward.guard.domain.slots import (
 )
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
+from evalward.guard.interpret.calls.bound_functions import with_targets
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
@@ -107,7 +108,7 @@ class FlowOperations:
         operator, left, right = instruction[2], self._values[instruction[3]], self._values[instruction[4]]
         if operator == "instanceof":
             method = BOTTOM
-            for atom in right:
+            for atom in with_targets(right):  # `instanceof` asks what a bound function is bound to
                 if isinstance(atom, HeapObject):
                     method = join(method, self._method_lookup.get_method(atom, SYMBOL_HAS_INSTANCE))
                 elif type(atom) is Known:
