@@ -8,7 +8,7 @@ from evalward.guard.builtins.array_callbacks import accumulated
 from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_ANY_NUMBER, V_UNDEFINED, V_UNKNOWN, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import ENTRY_KEYS, RETURNED
+from evalward.guard.domain.slots import ENTRY_KEYS, RETURNED, SYMBOL_ITERATOR
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 
@@ -122,7 +122,11 @@ def _iterator_from(machine: Machine, call: Call) -> Value:
                 step = machine.call(method, of(atom), (), call.span)
                 given = join(given, machine.get(step, "value", call.span))
     # What inherits from `Iterator.prototype` is given back as it is.
-    return join(_listed(machine, call, given), objects_of(call.arg(0)))
+    same = objects_of(call.arg(0))
+    for atom in sorted(same, key=lambda each: each.serial):
+        made = machine.call(machine.get_method(atom, SYMBOL_ITERATOR), of(atom), (), call.span)
+        same |= objects_of(made)
+    return join(_listed(machine, call, given), same)
 
 
 def _entries(machine: Machine, call: Call) -> Value:
@@ -256,6 +260,7 @@ TRANSFER: dict[str, Transfer] = {
     "WeakSet.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
     "WeakSet.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Iterator.prototype.@@iterator": lambda _machine, call: call.this,
+    "@@asyncIterator": lambda _machine, call: call.this,
     "Iterator.prototype.next": _next,
     "Iterator.prototype.return": _next,
     "Iterator.prototype.throw": _next,

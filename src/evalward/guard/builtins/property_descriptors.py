@@ -19,6 +19,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.property_key import names_property
+from evalward.guard.domain.slots import READ_NAME
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 
@@ -39,6 +40,8 @@ def _descriptor(machine: Machine, call: Call, owner: Value, key: Value, tag: str
                 getters = join(getters, accessor)
     getter = machine.allocate("native", call.span.start, f"{tag} get")
     machine.put_element(getter, value)  # of a built-in accessor: what it gives
+    names = machine.to_property_key(key, call.span)
+    machine.put(getter, READ_NAME, V_ANY_STRING if names.unknown else frozenset(names.names))
     machine.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_UNKNOWN))
     for name in ("writable", "enumerable", "configurable"):
         machine.put(made, name, V_ANY_BOOLEAN)

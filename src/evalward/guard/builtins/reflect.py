@@ -17,13 +17,14 @@ from evalward.guard.domain.atoms import (
     V_ANY_STRING,
     V_UNDEFINED,
     V_UNKNOWN,
+    Known,
     Value,
     known,
     of,
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import CONSTRUCTOR, SYMBOL_PREFIX
+from evalward.guard.domain.slots import CONSTRUCTOR, SYMBOL_PREFIX, SYMBOL_SPECIES
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PROTOTYPES
 from evalward.guard.syntax.literals import is_index
@@ -51,10 +52,24 @@ def _chain(machine: Machine, value: Value) -> list[HeapObject]:
 def _get(machine: Machine, call: Call) -> Value:
     result = machine.get_computed(call.arg(0), call.arg(1), call.span)
     if len(call.args) > 2 or call.rest:  # noqa: PLR2004 - a receiver: what getters see as `this`
-        for target in _chain(machine, call.arg(0)):
+        chain = _chain(machine, call.arg(0))
+        for target in chain:
             for getter in target.getters.values():
                 result = join(result, machine.call(getter, call.arg(2), (), call.span))
+        owners = call.arg(0).union(*(target.prototype | target.proxied() for target in chain))
+        if any(type(atom) is Known for atom in owners):
+            result = join(result, _read_by_accessors(machine, call))
     return result
+
+
+def _read_by_accessors(machine: Machine, call: Call) -> Value:
+    """Return what accessors of built-in objects give for a receiver: its own member, or it itself as a species."""
+    key = machine.to_property_key(call.arg(1), call.span)
+    receiver = frozenset(
+        atom for atom in call.arg(2) if not (isinstance(atom, HeapObject) and atom.kind == "proxy")
+    )
+    made = machine.get_computed(receiver, call.arg(1), call.span)
+    return join(made, receiver) if key.unknown or SYMBOL_SPECIES in key.names else made
 
 
 def _set(machine: Machine, call: Call) -> Value:

@@ -47,9 +47,8 @@ def _returned(machine: Machine, call: Call, name: str) -> Value:
 
 
 def _rule(machine: Machine, call: Call, name: str) -> Value:
-    return (
-        machine.get(call.arg(1), name, call.span) - V_UNKNOWN
-    )  # which any object that the host has may have
+    """Return a rule, without the unknown one that any object which the host has may have."""
+    return machine.get(call.arg(1), name, call.span) - V_UNKNOWN
 
 
 TRANSFER: dict[str, Transfer] = {"trustedTypes.createPolicy": _create_policy}

@@ -79,9 +79,8 @@ def _follow(text: Iterable[str]) -> bool:
 
 
 def _are_close(text: str) -> bool:
-    lacking = Counter(
-        _LETTERS
-    )  # what the window of the last characters does not have; less than 0 is more than enough
+    # What the window of the last characters does not have; less than 0 is more than enough.
+    lacking = Counter(_LETTERS)
     for end, letter in enumerate(text):
         if letter in _LETTERS:
             lacking[letter] -= 1

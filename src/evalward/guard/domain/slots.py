@@ -55,6 +55,8 @@ KEPT_ARGUMENTS: Final = "@@kept"
 """What an object of the host keeps of the call that made it, under names that no list has."""
 WRAPPED_FUNCTION: Final = "@@function"
 """The function that a compiler's helper wraps."""
+READ_NAME: Final = "@@reads"
+"""The name of the member that an accessor of a built-in object reads from its receiver."""
 
 # Doubts about an array as a whole, among its ``uncertain`` names.
 GROWN: Final = "@@grown"

@@ -31,6 +31,7 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.limit import AnalysisLimitError
+from evalward.guard.domain.slots import READ_NAME, SYMBOL_SPECIES
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.bound_functions import unbound
@@ -265,13 +266,26 @@ class Calls:
         if target.kind == "native":
             self._held.tell((*args, rest))
             target.readers[dataflow.reader] = None
-            return target.elements
+            return join(target.elements, self._read_by(target, this, span))
         if target.kind == "class":
             return BOTTOM
         if target.unit is None:
             target.readers[dataflow.reader] = None
             return self.call_unknown(UNKNOWN, args, rest, span) if self._is_functional(target) else BOTTOM
         return self._ordinary_calls.ordinary_call(target, this, args, rest)
+
+    def _read_by(self, accessor: HeapObject, this: Value, span: Span) -> Value:
+        """Return what an accessor of a built-in object gives for a receiver: species are the receiver itself."""
+        result: Value = BOTTOM
+        for name in accessor.properties.get(READ_NAME, BOTTOM):
+            if type(name) is str and name != SYMBOL_SPECIES:
+                result = join(result, self._properties.get(this, name, span))
+            else:
+                result = join(result, this)
+            for target in objects_of(this) if type(name) is not str else ():  # any of its members
+                target.readers[self._dataflow.reader] = None
+                result = join(result, target.everything())
+        return result
 
     def _is_functional(self, target: HeapObject) -> bool:
         """Whether an object may inherit from a function: where its prototype chains leave the payload's objects."""

@@ -176,6 +176,14 @@ class Constructions:
                 result = join(result, possible_objects(given) | possible_objects(made))
         return result
 
+    def _take_over(self, this: Value, made: Value) -> None:
+        """Give instances what the host put on the object that it made: they are that object."""
+        for source in objects_of(made) - this:
+            source.readers[self._dataflow.reader] = None
+            for target in objects_of(this):
+                for name, value in source.properties.items():
+                    self._store.put(target, name, value)
+
     def _fill_collection(
         self, parent: Atom, this: Value, args: Sequence[Value], rest: Value, span: Span
     ) -> None:
@@ -248,8 +256,10 @@ class Constructions:
                 made = self._ordinary_calls.ordinary_call(parent, this, args, rest)
                 result = join(result, possible_objects(made))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
-                result = join(result, self.construct(of(parent), args, span, rest))
+                made = self.construct(of(parent), args, span, rest)
+                result = join(result, made)
                 if type(parent) is not Known or parent.path not in OF_LANGUAGE:
                     self._exposure.hand_to_host(this)  # the host made it, and keeps it
+                    self._take_over(this, made)
                 self._fill_collection(parent, this, args, rest, span)
         return result

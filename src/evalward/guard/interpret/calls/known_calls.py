@@ -10,13 +10,14 @@ from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, V_UNKNOWN, Known, V
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import CONSOLE_IS_HEARD, LOGGED_VALUES, SYMBOL_TO_PRIMITIVE
-from evalward.guard.domain.values import join
+from evalward.guard.domain.values import REFLECTING, join
 from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from evalward.guard.catalogue import Entry
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.conditions import Conditions
@@ -151,24 +152,40 @@ class KnownCalls:
                 if method:
                     self._judgement.use(method, Flow.CALLBACK, span)
 
-    def _print(self, values: Sequence[Value], span: Span) -> None:
+    def _print(self, call: Call) -> None:
         """Judge the conversions of printed values, and call those of all that is within: they are given functions."""
+        values = (*call.args, call.rest)
         for value in values:
-            self.use_conversions(value, span)
+            self.use_conversions(value, call.span)
+        # An inspector gets the options, too.
+        options = objects_of(call.arg(1)) if call.path == "console.dir" else BOTTOM
         pending = sorted(objects_of(BOTTOM.union(*values)), key=lambda each: each.serial)
         seen = set(pending)
         for given in pending:
             given.readers[self._dataflow.reader] = None
             self._dataflow.spend()
             defined = self._method_lookup.defined_of(given, _PRINTED)
-            for name in sorted(
-                defined if defined != _PRINTED else ()
-            ):  # all of them where a name is not known
+            # All of them stand for an object with a member whose name is not known.
+            for name in sorted(defined) if defined != _PRINTED else ():
                 method = self._method_lookup.get_method(given, name)
-                self._machine.call(method, of(given), (V_UNKNOWN,) * 3, span, V_UNKNOWN)
+                self._machine.call(method, of(given), (V_UNKNOWN | options,) * 3, call.span, V_UNKNOWN)
             inside = objects_of(given.everything()) - seen
             seen |= inside
             pending.extend(sorted(inside, key=lambda each: each.serial))
+
+    def _foreign_receivers(self, call: Call) -> Value:
+        """Return the functions and namespaces that a method of the host is called on: some methods give `this`."""
+        return frozenset(
+            atom
+            for atom in call.this
+            if (atom.callable if isinstance(atom, HeapObject) else self._is_of_language(atom))
+        )
+
+    def _is_of_language(self, atom: Atom) -> bool:
+        return type(atom) is Known and (
+            atom.path in REFLECTING
+            or (self._catalogue.get(atom.path).callable and not self._catalogue.is_of_host(atom.path))
+        )
 
     def _judge_known(self, path: str, call: Call) -> None:
         """Record what a call of a built-in function implies for the payload's keys, objects and prototypes."""
@@ -201,6 +218,7 @@ class KnownCalls:
             self._held.hold((*call.args, call.rest))  # a page's URL, what is typed there
         elif path.startswith("console."):
             self._held.tell((*call.args, call.rest))
+            self._print(call)
             if CONSOLE_IS_HEARD in self._store.patches.properties:
                 for value in (*call.args, call.rest):
                     self._judgement.leak(value, Flow.ARGUMENT, call.span)
@@ -281,8 +299,8 @@ class KnownCalls:
         made = self._host_objects.materialize(entry.result, call.span.start)
         if made == V_UNDEFINED and not entry.inert and self._catalogue.is_of_host(path):
             made |= of(host(path))  # a later version gives an object: `play()` and `scrollTo()` give promises
-        if atom.path.startswith("console."):
-            self._print((*call.args, call.rest), call.span)
+        if self._catalogue.is_of_host(path):
+            made |= self._foreign_receivers(call)
         if entry.inert or atom.path.startswith(_DRIVERS):
             return made
         made = self._held.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))

@@ -37,6 +37,7 @@ from evalward.guard.domain.slots import (
     PROXY_TARGET,
     REGISTERED_PREFIX,
     SYMBOL_PREFIX,
+    SYMBOL_SPECIES,
 )
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PROTOTYPES
@@ -111,7 +112,8 @@ class Properties:
     def get_from(self, atom: Atom, name: str, this: Value, span: Span) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
         if type(atom) is Known and name != "__proto__" and name[:3] != PRIVATE_PREFIX:
-            return self._catalogued.get_from_known(atom, name, span) | self._of_payload(atom, name, span)
+            found = self._catalogued.get_from_known(atom, name, span) | self._of_payload(atom, name, span)
+            return found | this if name == SYMBOL_SPECIES else found  # an accessor that gives its receiver
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is read")
             return self._prototypes.get_prototype_of(atom)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Value
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Known, Value
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
@@ -63,6 +64,10 @@ class SuperReads:
         result: Value = BOTTOM
         for atom in above:
             result = join(result, self._properties.get_from(atom, name, this, span))
+            if type(atom) is Known:  # an accessor of the host's reads what it keeps in the receiver
+                for target in objects_of(this):
+                    target.readers[self._dataflow.reader] = None
+                    result = join(result, target.properties.get(name, BOTTOM))
         return result
 
     def _give(self, target: HeapObject, this: Value, span: Span) -> Value:
