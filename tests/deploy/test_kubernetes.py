@@ -169,8 +169,8 @@ def test_the_service_copies_its_keys_and_follows_what_is_renewed(tmp_path: Path)
             first = Certificates(mine)
             assert load_key(tmp_path / PurePosixPath(in_force["audit_key"]).relative_to("/"))
             issue(tmp_path / "secrets/tls")
-            renewed = (tmp_path / "secrets/tls/ca.crt").read_bytes()
-            wait_for(mine.client_ca or mine.key, renewed)
+            for path in mine.paths():
+                wait_for(path, (tmp_path / "secrets/tls" / path.name).read_bytes())
             assert Certificates(mine).validity.digest != first.validity.digest
         finally:
             process.terminate()
@@ -181,17 +181,21 @@ TLS_SETTINGS = ("tls_cert", "tls_key", "client_ca")
 
 
 def issue(folder: Path) -> None:
-    """Write the files of cert-manager, with the modes that a kubelet sets."""
+    """Write the files of cert-manager as a kubelet does: with its modes, and all of them change at once."""
     ca = trustme.CA()
     issued = ca.issue_cert("evalward")
-    for name in ("tls.crt", "tls.key", "ca.crt"):
-        (folder / name).unlink(missing_ok=True)
-    issued.cert_chain_pems[0].write_to_path(folder / "tls.crt")
-    issued.private_key_pem.write_to_path(folder / "tls.key")
-    ca.cert_pem.write_to_path(folder / "fresh")
-    for path in folder.iterdir():
+    made = folder / f"..{len(list(folder.iterdir()))}"
+    made.mkdir()
+    issued.cert_chain_pems[0].write_to_path(made / "tls.crt")
+    issued.private_key_pem.write_to_path(made / "tls.key")
+    ca.cert_pem.write_to_path(made / "ca.crt")
+    for path in made.iterdir():
         path.chmod(0o440)
-    (folder / "fresh").rename(folder / "ca.crt")
+    (folder / "..next").symlink_to(made.name)
+    (folder / "..next").replace(folder / "..data")
+    for name in ("tls.crt", "tls.key", "ca.crt"):
+        if not (folder / name).is_symlink():
+            (folder / name).symlink_to(f"..data/{name}")
 
 
 def wait_for(path: Path, contents: bytes | None = None) -> None:
