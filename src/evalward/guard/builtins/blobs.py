@@ -104,8 +104,7 @@ def own_bytes(machine: Machine, parts: Value) -> Value:
     What a host gave may be bytes that the host was given, once the payload has made some.
     """
     result: Value = BOTTOM
-    machine.observe(machine.patches)
-    made = BLOB_BYTES in machine.patches.properties or any(is_document(text) for text in machine.held())
+    made = machine.patches.has(BLOB_BYTES) or any(is_document(text) for text in machine.held())
     for atom in parts:
         if isinstance(atom, HeapObject):
             machine.observe(atom)

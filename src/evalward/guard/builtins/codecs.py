@@ -83,7 +83,7 @@ def text_of(machine: Machine, value: Value) -> Value:
 
 def _keep(machine: Machine, targets: Value, text: Value) -> None:
     if DECODED_STRING in text:
-        machine.put(machine.patches, BLOB_BYTES, _OWN)
+        machine.patches.put(BLOB_BYTES, _OWN)
     for atom in targets:
         if isinstance(atom, HeapObject) and text:
             machine.put(atom, DECODED_TEXT, text)

@@ -48,7 +48,7 @@ def _put(machine: Machine, call: Call) -> Value:
             texts = frozenset(atom for atom in given if type(atom) is str)
             machine.sink("text", texts, call.span, certain=False)
     elif any_script(given):
-        machine.put(machine.patches, MAY_HOLD_CODE, V_UNDEFINED)
+        machine.patches.put(MAY_HOLD_CODE, V_UNDEFINED)
     machine.leak(call.all() | objects_of(call.this), Flow.ARGUMENT, call.span)
     machine.hold(call.args)
     if name in _GIVE_BACK and given <= _NODES:
@@ -58,8 +58,7 @@ def _put(machine: Machine, call: Call) -> Value:
 
 def _hold_code(machine: Machine) -> bool:
     """Whether elements that the payload made hold code, as a text node that may be moved."""
-    machine.observe(machine.patches)
-    return MAY_HOLD_CODE in machine.patches.properties
+    return machine.patches.has(MAY_HOLD_CODE)
 
 
 def _text_node(machine: Machine, call: Call) -> Value:

@@ -11,7 +11,6 @@ from evalward.guard.builtins.timers import is_turned_into_text
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    BOTTOM,
     HOST_HELD_TEXT,
     NULL,
     PLAIN_ELEMENT,
@@ -57,7 +56,7 @@ def _locate(machine: Machine, call: Call) -> Value:
     """Find elements: what a selector of scripts finds may be one, wherever the handle goes."""
     for text in machine.to_string(call.arg(0), call.span):
         if text in SPELLS_ANY_NAME or (type(text) is str and OF_SCRIPTS.search(text)):
-            machine.put(machine.patches, MAY_LOCATE_SCRIPTS, V_UNDEFINED)
+            machine.patches.put(MAY_LOCATE_SCRIPTS, V_UNDEFINED)
     if call.path.endswith(".locator") and any(isinstance(atom, HeapObject) for atom in call.arg(0)):
         _evaluate(machine, call)  # Puppeteer's finds what a function of the page gives
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
@@ -66,8 +65,7 @@ def _locate(machine: Machine, call: Call) -> Value:
 
 def _elements(machine: Machine, selectors: Value) -> Value:
     """Return the elements that a page's function is given."""
-    machine.observe(machine.patches)
-    scripts = MAY_LOCATE_SCRIPTS in machine.patches.properties or any(
+    scripts = machine.patches.has(MAY_LOCATE_SCRIPTS) or any(
         type(text) is str and OF_SCRIPTS.search(text) for text in selectors
     )
     plain = bool(selectors) and all(type(text) is str and is_plain(text) for text in selectors)
@@ -97,8 +95,7 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
         for value in call.args[position + 1 :]
     ]
     given = [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
-    machine.observe(machine.patches)
-    logged = machine.patches.properties.get(LOGGED_VALUES, BOTTOM)
+    logged = machine.patches.read(LOGGED_VALUES)
     # A message of the console has handles of what was logged.
     return [value | logged for value in given] if logged else given
 

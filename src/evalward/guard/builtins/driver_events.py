@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_UNDEFINED, V_UNKNOWN, Value, of
+from evalward.guard.domain.atoms import V_ANY_BOOLEAN, V_UNDEFINED, V_UNKNOWN, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.slots import CONSOLE_IS_HEARD, EMITTED_ARGUMENTS, EVENT_LISTENERS
 
@@ -16,13 +16,12 @@ _MAX_GIVEN: Final = 4
 
 
 def _emitted(machine: Machine) -> Value:
-    machine.observe(machine.patches)
-    return machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)
+    return machine.patches.read(EMITTED_ARGUMENTS)
 
 
 def _hear(machine: Machine, call: Call) -> None:
     if any(type(name) is not str or name == "console" for name in call.arg(0)):
-        machine.put(machine.patches, CONSOLE_IS_HEARD, V_UNDEFINED)
+        machine.patches.put(CONSOLE_IS_HEARD, V_UNDEFINED)
 
 
 def _listen(machine: Machine, call: Call) -> Value:
@@ -30,7 +29,7 @@ def _listen(machine: Machine, call: Call) -> Value:
     listener = call.arg(1)
     _hear(machine, call)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
-    machine.put(machine.patches, EVENT_LISTENERS, listener)
+    machine.patches.put(EVENT_LISTENERS, listener)
     emitted = _emitted(machine)
     if emitted:
         given = V_UNKNOWN | emitted
@@ -40,7 +39,7 @@ def _listen(machine: Machine, call: Call) -> Value:
 
 def _emit(machine: Machine, call: Call) -> Value:
     machine.leak(call.all(1), Flow.ARGUMENT, call.span)
-    machine.put(machine.patches, EMITTED_ARGUMENTS, call.all(1))
+    machine.patches.put(EMITTED_ARGUMENTS, call.all(1))
     return V_ANY_BOOLEAN
 
 

@@ -30,8 +30,8 @@ def free_of_closure(machine: Machine, function: HeapObject, span: Span) -> None:
             note = "`arguments` is what the page says, as those of a function around do not travel"
             machine.report(nested_evaluation.LABEL, Rank.USED, span, None, note)
         if reference.is_global and reference.name in machine.bound_names:
-            machine.put(machine.patches, TRAVELS, V_UNDEFINED)
-            machine.put(machine.patches, f"{TRAVELS}{int(root.index)}", V_UNDEFINED)
+            machine.patches.put(TRAVELS, V_UNDEFINED)
+            machine.patches.put(f"{TRAVELS}{int(root.index)}", V_UNDEFINED)
         elif not (
             reference.is_global or reference.owner is None or lowered.is_within(reference.owner, root.index)
         ):

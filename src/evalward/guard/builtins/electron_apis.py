@@ -83,11 +83,10 @@ def _listen(machine: Machine, call: Call) -> Value:
             given[0] |= of(
                 known("electron.session.defaultSession")
             )  # the one event without an object of its own
-    machine.put(machine.patches, EVENT_LISTENERS, listener)
-    machine.observe(machine.patches)
-    emitted = machine.patches.properties.get(EMITTED_ARGUMENTS, BOTTOM)
+    machine.patches.put(EVENT_LISTENERS, listener)
+    emitted = machine.patches.read(EMITTED_ARGUMENTS)
     if any(name in _ABOUT_LISTENERS if type(name) is str else True for name in call.arg(0)):
-        emitted |= machine.patches.properties.get(EVENT_LISTENERS, BOTTOM)
+        emitted |= machine.patches.read(EVENT_LISTENERS)
     given = [value | emitted for value in given]
     answer = machine.call(listener, call.this, given, call.span, V_TAINTED_DATA | emitted)
     machine.use(answer, Flow.RETURN, call.span)  # a list of the listeners gives it to its reader
@@ -170,15 +169,14 @@ def _emit(machine: Machine, call: Call) -> Value:
         note = "an event of the application's end is emitted"
         machine.report(electron_lifecycle.LABEL, Rank.USED, call.span, None, note)
     machine.leak(call.all(1), Flow.ARGUMENT, call.span)
-    machine.put(machine.patches, EMITTED_ARGUMENTS, call.all(1))
+    machine.patches.put(EMITTED_ARGUMENTS, call.all(1))
     return V_ANY_BOOLEAN
 
 
 def _listeners(machine: Machine, call: Call) -> Value:
     """``app.listeners(name)``: functions of the application; those of its end are as good as ``app.quit``."""
     made = machine.materialize("array:unknown", call.span.start)
-    machine.observe(machine.patches)
-    own = machine.patches.properties.get(EVENT_LISTENERS, BOTTOM)
+    own = machine.patches.read(EVENT_LISTENERS)
     for atom in made:
         if isinstance(atom, HeapObject):
             machine.put_element(atom, own)
@@ -197,7 +195,7 @@ def _item_by_id(machine: Machine, call: Call) -> Value:
     found = machine.instance("electron.MenuItem.prototype", call.span.start)
     name = machine.to_string(call.arg(0), call.span)
     if name & SPELLS_ANY_NAME or (machine.strict and not all(type(atom) is str for atom in name)):
-        machine.put(machine.patches, ANY_MENU_ITEM, V_UNDEFINED)
+        machine.patches.put(ANY_MENU_ITEM, V_UNDEFINED)
     return found
 
 

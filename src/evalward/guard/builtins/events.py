@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
-    BOTTOM,
     TAINTED_DATA,
     TAINTED_STRING,
     UNDEFINED,
@@ -34,9 +33,8 @@ def _listener(machine: Machine, call: Call) -> Value:
     """``addEventListener``: the listener is called with an event; ``this`` is the element."""
     machine.use(call.arg(1), Flow.CALLBACK, call.span)
     made = machine.instance("Event.prototype", call.span.start)
-    machine.observe(machine.patches)
     machine.tell_thrown(made)
-    event = join(made, machine.patches.properties.get(_DISPATCHED, BOTTOM))
+    event = join(made, machine.patches.read(_DISPATCHED))
     for atom in made:  # a dispatched one is given no target here: the host holds it
         if isinstance(atom, HeapObject):
             current = (
@@ -80,7 +78,7 @@ def _event(machine: Machine, call: Call) -> Value:
 
 def _dispatch(machine: Machine, call: Call) -> Value:
     """``dispatchEvent``: every listener of the payload may get this event."""
-    machine.put(machine.patches, _DISPATCHED, frozenset(a for a in call.arg(0) if isinstance(a, HeapObject)))
+    machine.patches.put(_DISPATCHED, frozenset(a for a in call.arg(0) if isinstance(a, HeapObject)))
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return V_ANY_BOOLEAN
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.builtins.document import is_plain
-from evalward.guard.domain.atoms import BOTTOM, SPELLS_ANY_NAME, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
+from evalward.guard.domain.atoms import SPELLS_ANY_NAME, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
 from evalward.guard.domain.flow import Flow
 
 if TYPE_CHECKING:
@@ -88,12 +88,11 @@ def _hold(machine: Machine, call: Call) -> None:
     """Note attributes that a node of the page shows again later."""
     given = call.all() & _ATTRIBUTES
     for holder in _HOLDERS if given else ():
-        machine.put(machine.patches, holder, given)
+        machine.patches.put(holder, given)
 
 
 def _held(machine: Machine) -> Value:
-    machine.observe(machine.patches)
-    return machine.patches.properties.get("Element.root", BOTTOM)
+    return machine.patches.read("Element.root")
 
 
 def _walker(machine: Machine, call: Call) -> Value:

@@ -76,7 +76,6 @@ def _start(machine: Machine, call: Call, args: Sequence[Value], rest: Value) -> 
     if machine.in_page:  # a number there
         machine.call(handler, V_GLOBAL, args, call.span, rest)
         return timeout
-    machine.observe(machine.patches)
     kept = machine.materialize("array:unknown", 0, None, _MEMBERS)
     written = (_written(machine, kept) | _own_members(machine, timeout)) - kept - timeout - _TOLD_NOTHING
     if written:
@@ -124,7 +123,7 @@ def _inside(machine: Machine, value: Value) -> Value:
 
 def _written(machine: Machine, kept: Value) -> Value:
     """Return what the payload may have written into what timers keep: all of it once it reads a member by name."""
-    read = _MEMBERS in machine.patches.properties
+    read = machine.patches.has(_MEMBERS)
     held: Value = BOTTOM
     for atom in kept:
         if isinstance(atom, HeapObject):

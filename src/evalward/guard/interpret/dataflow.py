@@ -28,6 +28,7 @@ _LOAD = Op.LOAD
 _COSTLY = 4  # number of atoms from which a write costs further steps
 MAX_DEPTH = 48  # of calls, constructions and uses of proxies within one another
 MAX_GROWTH = 6
+MAX_OBJECT_GROWTH = 24  # of what is stored in an object, or under one name of the patches
 MAX_COUNTING = 3  # a value that keeps growing by numbers alone is a count or a sum, and becomes any number
 
 

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 _CALLEE = frozenset({"callee"})
 _EVENT = known("Event.prototype")
 _TARGETS = frozenset({"currentTarget", "target"})
-_DOUBTS = frozenset(
-    {MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_HAVE_ANY_RECEIVER}
-)  # what a method is called on is anything
+# What a method is called on is anything.
+_DOUBTS = (MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_HAVE_ANY_RECEIVER)
 
 
 class Escapes:
@@ -122,8 +121,7 @@ class Escapes:
         elif unit is not None and target.kind == "function":
             dataflow.write(self._exposure.escaped_functions, of(target))
             previous, dataflow.unit = dataflow.unit, unit
-            self._store.patches.readers[target] = None
-            doubtful = not _DOUBTS.isdisjoint(self._store.patches.properties)
+            doubtful = self._store.patches.has(*_DOUBTS, reader=target)
             self._ordinary_calls.ordinary_call(
                 target,
                 (BOTTOM if doubtful else target.holders) or V_UNKNOWN,

@@ -90,16 +90,15 @@ class Exposure:
 
     def lend(self, atom: Atom) -> None:
         """Note that other code gets hold of an object of the host, and may give it back."""
-        self._store.put(self._store.patches, LENT_OBJECTS, of(atom))
+        self._store.patches.put(LENT_OBJECTS, of(atom))
 
     def lend_function(self, atom: Atom) -> None:
         """Note that other code gets hold of a built-in function, perhaps a bound one, and may give it back."""
-        self._store.put(self._store.patches, LENT_FUNCTIONS, of(atom))
+        self._store.patches.put(LENT_FUNCTIONS, of(atom))
 
     def lent_functions(self) -> Value:
         """Return the built-in functions that an unknown callee may be; what reads them runs again with more."""
-        self._store.patches.readers[self._dataflow.reader] = None
-        return self._store.patches.properties.get(LENT_FUNCTIONS, BOTTOM)
+        return self._store.patches.read(LENT_FUNCTIONS)
 
     def lend_builtin(self, atom: Atom) -> None:
         """Note that other code gets hold of an object that all code shares, and may give it back to be changed."""
@@ -122,36 +121,36 @@ class Exposure:
 
     def expect_proxies(self) -> None:
         """Note that any unknown object may be a proxy of the payload, which may list any keys."""
-        self._store.put(self._store.patches, MAY_BE_PROXIES, V_UNDEFINED)
+        self._store.patches.put(MAY_BE_PROXIES, V_UNDEFINED)
 
     def expect_removals(self) -> None:
         """Note that built-in functions may be missing: the payload deletes members of objects that it did not make."""
-        self._store.put(self._store.patches, MAY_BE_REMOVED, V_UNDEFINED)
+        self._store.patches.put(MAY_BE_REMOVED, V_UNDEFINED)
 
     def expect_calls(self) -> None:
         """Note that a write to an unknown object may have given a function its own ``call`` or ``apply``."""
-        self._store.put(self._store.patches, MAY_HAVE_OWN_CALL, V_UNDEFINED)
+        self._store.patches.put(MAY_HAVE_OWN_CALL, V_UNDEFINED)
 
     def expect_receivers(self) -> None:
         """Note that an unknown value, which may be a method, is called on an object that may not have that method."""
-        self._store.put(self._store.patches, MAY_HAVE_ANY_RECEIVER, V_UNDEFINED)
+        self._store.patches.put(MAY_HAVE_ANY_RECEIVER, V_UNDEFINED)
 
     def expect_constructors(self) -> None:
         """Note that an object of the host may have got a ``constructor`` that the payload read somewhere else."""
-        self._store.put(self._store.patches, MAY_HAVE_FOREIGN_CONSTRUCTOR, V_UNDEFINED)
+        self._store.patches.put(MAY_HAVE_FOREIGN_CONSTRUCTOR, V_UNDEFINED)
 
     def expect_deletions(self) -> None:
         """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
-        self._store.put(self._store.patches, MAY_HAVE_DELETED_CONSTRUCTOR, V_UNDEFINED)
+        self._store.patches.put(MAY_HAVE_DELETED_CONSTRUCTOR, V_UNDEFINED)
 
     def expect_results(self) -> None:
         """Note that a generator hands on results of an iterator of the payload, which are no plain objects."""
-        self._store.put(self._store.patches, MAY_HAND_ON_RESULTS, V_UNDEFINED)
+        self._store.patches.put(MAY_HAND_ON_RESULTS, V_UNDEFINED)
 
     def expect_functions(self, value: Value) -> None:
         """Note that data may hold functions when the payload puts one there."""
         if any(atom.callable if isinstance(atom, HeapObject) else isinstance(atom, Known) for atom in value):
-            self._store.put(self._store.patches, MAY_HOLD_FUNCTIONS, V_UNDEFINED)
+            self._store.patches.put(MAY_HOLD_FUNCTIONS, V_UNDEFINED)
 
     def expect_elements(self, made: Value) -> None:
         """Note that an element of the page may be one of these instances of the payload's own class."""

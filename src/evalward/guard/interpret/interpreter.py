@@ -79,7 +79,7 @@ class Interpreter:
             machine.dataflow.spend()
             machine.execution.drain()
         self._call_implicitly()
-        unresolved = ANY_MENU_ITEM in machine.store.patches.properties
+        unresolved = machine.store.patches.has(ANY_MENU_ITEM)
         for span in findings.clicked:
             if unresolved or self._says("quit") or chosen_blindly(machine.dataflow.units, span):
                 findings.report(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Lowered
     from evalward.guard.domain.property_key import Key
     from evalward.guard.domain.span import Span
+    from evalward.guard.interpret.patches import Patches
 
 
 class Registers(Protocol):
@@ -54,7 +55,7 @@ class Registers(Protocol):
 class Objects(Protocol):
     """The objects of the run and their properties."""
 
-    patches: HeapObject
+    patches: Patches
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` distinguishes objects of one site."""

@@ -8,14 +8,14 @@ from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.slots import CONSTRUCTOR, FIXED, GROWN, SYMBOL_ITERATOR
 from evalward.guard.domain.values import counted, join
-from evalward.guard.interpret.dataflow import MAX_COUNTING
+from evalward.guard.interpret.dataflow import MAX_COUNTING, MAX_OBJECT_GROWTH
+from evalward.guard.interpret.patches import Patches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evalward.guard.interpret.dataflow import Dataflow
 
-MAX_OBJECT_GROWTH = 24
 _ARGUMENTS = (0, "array", "string of process.argv", 0)
 
 
@@ -30,12 +30,13 @@ class ObjectStore:
     def __init__(self, dataflow: Dataflow) -> None:
         self._dataflow = dataflow
         self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
-        self.patches = HeapObject("object", -2)
+        self.patches = Patches(dataflow)
         self.private = HeapObject("object", -5)
 
     def release(self) -> None:
         """Break the reference cycles of the objects, so that reference counting frees them at once."""
-        for target in (*self.objects.values(), self.patches, self.private):
+        self.patches.release()
+        for target in (*self.objects.values(), self.private):
             target.release()
 
     def extend(self, target: HeapObject) -> None:
@@ -71,7 +72,7 @@ class ObjectStore:
                     if isinstance(atom, HeapObject):
                         atom.owners |= {target}
             elif name == "constructor" and target.kind == "object" and not target.owners:
-                self.put(self.patches, CONSTRUCTOR, value)
+                self.patches.put(CONSTRUCTOR, value)
             self._dataflow.changed(target)
 
     def put_element(self, target: HeapObject, value: Value) -> None:

@@ -233,10 +233,9 @@ class Conditions:
             return path in _BRANDED or self._is_plain_list(target, owner)
         if owner in _GIVE_THEIR_RECEIVER:
             return self._is_bare(target)
-        if owner == "Iterator" and target.unit is not None and _delegates(target):
-            self._patches.readers[self._dataflow.reader] = None
-            if MAY_HAND_ON_RESULTS in self._patches.properties:
-                return False
+        by_others = owner == "Iterator" and target.unit is not None and _delegates(target)
+        if by_others and self._patches.has(MAY_HAND_ON_RESULTS):
+            return False
         consulted = _CONSULTED[owner]
         if path in _DELEGATES:
             consulted |= {_DELEGATES[path]}

@@ -64,10 +64,8 @@ class CompiledHelpers:
 
     def call_helper(self, unit: Activation, args: Sequence[Value]) -> Value | None:
         """Return a helper's result, None if no compiler writes such a call or the helper may be replaced."""
-        self._patches.readers[self._dataflow.reader] = self._global_object.readers[self._dataflow.reader] = (
-            None
-        )
-        replaced = (*self._patches.properties, *self._global_object.properties)
+        self._global_object.readers[self._dataflow.reader] = None
+        replaced = (*self._patches.names(), *self._global_object.properties)
         if any(name.startswith(_REPLACED) for name in replaced):
             return None
         match unit.helper:

@@ -132,10 +132,9 @@ class Iteration:
 
     def _iterate_patched(self, atom: Known, span: Span) -> Value:
         """Return the values of iterators that the payload assigned to a host object."""
-        self._patches.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
         for name in (SYMBOL_ITERATOR, SYMBOL_ASYNC_ITERATOR):
-            iterator = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            iterator = self._patches.read(f"{atom.path}.{name}")
             iterator |= self._exposure.defined_on(atom, name)
             if iterator:
                 result = join(result, self._stepped(iterator, atom, span))

@@ -219,13 +219,10 @@ class KnownCalls:
         elif path.startswith("console."):
             self._held.tell((*call.args, call.rest))
             self._print(call)
-            if CONSOLE_IS_HEARD in self._store.patches.properties:
+            if self._store.patches.has(CONSOLE_IS_HEARD):
                 for value in (*call.args, call.rest):
                     self._judgement.leak(value, Flow.ARGUMENT, call.span)
-                    self._store.put(
-                        self._store.patches, LOGGED_VALUES, objects_of(value) | _host_objects(value)
-                    )
-            self._store.patches.readers[self._dataflow.reader] = None
+                    self._store.patches.put(LOGGED_VALUES, objects_of(value) | _host_objects(value))
         elif path in _NAMING:
             self._held.hold((call.arg(path.endswith("NS")), call.rest))  # `localName` gives it back
 

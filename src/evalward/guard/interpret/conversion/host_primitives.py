@@ -53,11 +53,10 @@ class HostPrimitives:
         if atom.label is not None:
             self._judgement.use(of(atom), Flow.COERCE, span)
         result = self._builtin_text(atom, span)
-        self._patches.readers[self._dataflow.reader] = None
-        if f"{atom.path}.@@toStringTag" in self._patches.properties:
+        if self._patches.has(f"{atom.path}.@@toStringTag"):
             result = V_ANY_STRING
         for name in (SYMBOL_TO_PRIMITIVE, "toString", "valueOf"):
-            method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            method = self._patches.read(f"{atom.path}.{name}")
             method |= self._exposure.defined_on(atom, name)
             made = self._machine.call(method, of(atom), (), span) if method else BOTTOM
             result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))

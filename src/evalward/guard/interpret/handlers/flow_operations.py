@@ -112,8 +112,7 @@ class FlowOperations:
                 if isinstance(atom, HeapObject):
                     method = join(method, self._method_lookup.get_method(atom, SYMBOL_HAS_INSTANCE))
                 elif type(atom) is Known:
-                    self._patches.readers[self._dataflow.reader] = None
-                    method = join(method, self._patches.properties.get(f"{atom.path}.@@hasInstance", BOTTOM))
+                    method = join(method, self._patches.read(f"{atom.path}.@@hasInstance"))
             if method:
                 self._judgement.use(method, Flow.CALLBACK, instruction[5])
                 self._calls.call(method, right, (left,), instruction[5])
@@ -150,8 +149,7 @@ class FlowOperations:
 
     def _is_there(self, value: Value) -> bool:
         """Whether a feature test is for a function that every engine has and the payload did not delete."""
-        self._patches.readers[self._dataflow.reader] = None
-        if len(value) != 1 or MAY_BE_REMOVED in self._patches.properties:
+        if len(value) != 1 or self._patches.has(MAY_BE_REMOVED):
             return False
         (atom,) = value
         return type(atom) is Known and atom.label is None and atom.path in _EVERYWHERE

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 _DATA = PRIMITIVE_UNKNOWNS | {TAINTED_DATA, UNKNOWN_PLAIN}  # has no methods of the payload's classes
-_DOUBTS = frozenset({MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_SELECT_CONSTRUCTOR, MAY_BE_REMOVED})
+_DOUBTS = (MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_SELECT_CONSTRUCTOR, MAY_BE_REMOVED)
 
 
 class LimitedReads:
@@ -55,9 +55,7 @@ class LimitedReads:
 
         A function is an instance only through ``setPrototypeOf`` or ``__proto__``, which are reported on their own.
         """
-        self._patches.readers[self._dataflow.reader] = None
-        doubts = self._patches.properties
-        doubtful = not _DOUBTS.isdisjoint(doubts)
+        doubtful = self._patches.has(*_DOUBTS)
         if doubtful or not all(map(self._makes_objects, classes)):
             return self._properties.get(owner, "constructor", span)
         known = frozenset(
@@ -75,7 +73,7 @@ class LimitedReads:
 
     def take_method(self, owner: Value, key: Value) -> None:
         """Note a read of a possible method from an unknown owner: it may then be called on another object."""
-        if self._strict or MAY_HAVE_ANY_RECEIVER in self._patches.properties:
+        if self._strict or self._patches.has(MAY_HAVE_ANY_RECEIVER):
             return
         self._methods.readers[self._dataflow.reader] = None
         names = self._methods.properties
@@ -98,4 +96,4 @@ class LimitedReads:
         if type(atom) is not Known or atom.label is not None or atom.path == "Object":
             return False
         entry = self._catalogue.get(atom.path)
-        return bool(entry.instance) and f"{atom.path}.@@hasInstance" not in self._patches.properties
+        return bool(entry.instance) and not self._patches.has(f"{atom.path}.@@hasInstance")

@@ -181,11 +181,10 @@ class Variables:
     def _travels(self, reference: Reference) -> bool:
         """Whether a page evaluates the function with this reference, where a name of the driver is not bound."""
         patches = self._store.patches
-        patches.readers[self._dataflow.reader] = None
-        if TRAVELS not in patches.properties:
+        if not patches.has(TRAVELS):
             return False
         unit: UnitIndex | None = reference.scope.unit
-        while unit is not None and f"{TRAVELS}{int(unit)}" not in patches.properties:
+        while unit is not None and not patches.has(f"{TRAVELS}{int(unit)}"):
             unit = self._lowered.units[unit].outer
         return unit is not None
 

@@ -155,15 +155,12 @@ class Catalogued:
             return of(ELEMENT_PROTOTYPE)
         if member.result == "symbol" and atom.path == "Symbol":
             return of(symbol(name), UNDEFINED) if member.absent else of(symbol(name))
-        patches = self._patches
-        patches.readers[self._dataflow.reader] = None
         made = self._host_objects.constant(member.result, member.label)
         if made is None:
             made = self._host_objects.materialize(
                 member.result, span.start, member.label, f"{atom.path}.{name}"
             )
-        if patches.properties:
-            made = join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM))
+        made = join(made, self._patches.read(f"{atom.path}.{name}"))
         if member.result == "text":
             made |= self._dataflow.read(self._held.given)
         elif member.result == "string" and atom.path == "RegExp":
@@ -194,10 +191,8 @@ class Catalogued:
 
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
-        patches = self._patches
-        patches.readers[self._dataflow.reader] = None
         made = self._unlisted_builtin(atom, name, span)
-        put = patches.properties.get(f"{atom.path}.{name}", BOTTOM) if patches.properties else BOTTOM
+        put = self._patches.read(f"{atom.path}.{name}")
         return join(made or V_UNDEFINED, put) if put else made  # what is frozen takes nothing
 
     def _unlisted_builtin(self, atom: Known, name: str, span: Span) -> Value:
@@ -311,7 +306,7 @@ class Catalogued:
         value = self._host_objects.materialize(result, 0, None, f"{path}.*")
         for made in value:
             if isinstance(made, HeapObject) and path in _KEEPERS:
-                self._store.put(self._patches, f"{path}.*", V_UNDEFINED)
+                self._patches.put(f"{path}.*", V_UNDEFINED)
                 made.readers[self._dataflow.reader] = None
                 value |= made.elements
         return value

@@ -130,6 +130,6 @@ class Definitions:
     def _keep(self, atom: Known, key: Value, value: Value, span: Span) -> None:
         """Let later reads of a host object find what the payload defined; the streams of the console are judged."""
         for name in self._property_keys.to_property_key(key, span).names:
-            self._store.put(self._patches, f"{atom.path}.{name}", value)
+            self._patches.put(f"{atom.path}.{name}", value)
         if atom.path == "console":
             self._writes.set_computed(of(atom), key, value, span)

@@ -104,12 +104,12 @@ class KnownWrites:
             self._judgement.use(value, Flow.CALLBACK, span)
             self._sinks.call_handler(value, span.start, this)
         elif self._catalogue.is_standard(atom.path, name) or atom.path != "globalThis" or member is not None:
-            self._store.put(self._patches, f"{atom.path}.{name}", value)  # later reads of the payload find it
+            self._patches.put(f"{atom.path}.{name}", value)  # later reads of the payload find it
             if member is None:
                 self._exposure.define_on_hosts(atom, name, value, BOTTOM)
         if member is not None and member.result == "text":
             texts = self._coercion.to_string(value, span)
-            self._store.put(self._patches, f"{atom.path}.{name}", texts)
+            self._patches.put(f"{atom.path}.{name}", texts)
             self._held.hold((texts,))
         elif atom.path != "globalThis":
             self._held.hold(
@@ -131,7 +131,7 @@ class KnownWrites:
         if member is not None and member.result.startswith("@"):
             path = member.result[1:]
             if name in self._catalogue.of_windows or (path == name and self._catalogue.get(path).callable):
-                self._store.put(self._patches, f"globalThis.{name}", value)
+                self._patches.put(f"globalThis.{name}", value)
                 self._set_global(name, value)
 
     def _set_global(self, name: str, value: Value) -> None:
@@ -150,7 +150,7 @@ class KnownWrites:
         """Judge the text or the source of an element that may be a script."""
         if atom is PLAIN_ELEMENT:
             if any_script(value):
-                self._store.put(self._patches, MAY_HOLD_CODE, V_UNDEFINED)
+                self._patches.put(MAY_HOLD_CODE, V_UNDEFINED)
         elif kind in {"text", "html"}:
             self._sinks.sink("text", value, span, certain=kind == "text")
         elif atom.path == "Element":

@@ -50,15 +50,13 @@ class ListedKeys:
 
         It does not when a proxy may have listed it, when what listed it was replaced, or the property deleted.
         """
-        self._patches.readers[self._dataflow.reader] = None
-        doubts = self._patches.properties
-        if MAY_BE_PROXIES in doubts or MAY_HAVE_DELETED_CONSTRUCTOR in doubts:
+        if self._patches.has(MAY_BE_PROXIES, MAY_HAVE_DELETED_CONSTRUCTOR):
             return False
         rests_on = self._lowered.listed[key]
         if rests_on == BY_OBJECT_KEYS:
             self._global_object.readers[self._dataflow.reader] = None
             replaced = "Object" in self._bindings or "Object" in self._global_object.properties
-            return not replaced and "Object.keys" not in doubts
+            return not replaced and not self._patches.has("Object.keys")
         return rests_on == BY_LOOP or self._listers(rests_on) <= _OWN_KEYS
 
     def _listers(self, register: int) -> frozenset[str]:

@@ -197,7 +197,7 @@ class Properties:
             if current.escaped and not self._is_intact(current, name, span):
                 result = join(result, of(UNKNOWN))
             elif current.escaped and name == "constructor":
-                result = join(result, self._patches.properties.get(CONSTRUCTOR, BOTTOM))
+                result = join(result, self._patches.read(CONSTRUCTOR))
             found, certain = self._own(current, name, this, span)
             result = join(result, found)
             if certain:
@@ -255,11 +255,9 @@ class Properties:
             return True
         kinds = _OF_CLASSES.get(name)
         if kinds is not None and target.kind in kinds and not self._strict:
-            self._patches.readers[self._dataflow.reader] = None
-            return MAY_HAVE_FOREIGN_CONSTRUCTOR not in self._patches.properties
+            return not self._patches.has(MAY_HAVE_FOREIGN_CONSTRUCTOR)
         if name in _CALLS and target.callable:
-            self._patches.readers[self._dataflow.reader] = None
-            return MAY_HAVE_OWN_CALL not in self._patches.properties
+            return not self._patches.has(MAY_HAVE_OWN_CALL)
         contained = target.kind not in {"object", "function", "class", "proxy"}
         return contained and bool(self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, span))
 

@@ -124,7 +124,7 @@ class UnknownOwners:
             found = self._catalogued.get_builtin("Object.prototype", name, span)
             return found if atom is UNKNOWN_PLAIN else found | of(UNKNOWN)
         if atom is TAINTED_DATA:
-            if name in _OF_TEXTS and MAY_HOLD_FUNCTIONS not in self._patches.properties:
+            if name in _OF_TEXTS and not self._patches.has(MAY_HOLD_FUNCTIONS):
                 return of(known(f"String.prototype.{name}")) | self._put_there(name)
             return self._may_be_page_object(atom, name, span) | self._put_there(name) | self.data_inside()
         if atom is TAINTED_SELECTION:
@@ -168,20 +168,16 @@ class UnknownOwners:
 
     def data_inside(self) -> Value:
         """Return the members of data: data, and functions once the payload has stored one in data."""
-        self._patches.readers[self._dataflow.reader] = None
-        return (
-            of(TAINTED_DATA, UNKNOWN) if MAY_HOLD_FUNCTIONS in self._patches.properties else of(TAINTED_DATA)
-        )
+        return of(TAINTED_DATA, UNKNOWN) if self._patches.has(MAY_HOLD_FUNCTIONS) else of(TAINTED_DATA)
 
     def _put_there(self, name: str) -> Value:
         """Return the texts that the payload wrote into objects of the host under a name."""
-        self._patches.readers[self._dataflow.reader] = None
-        return self._patches.properties.get(f"unknown.{name}", BOTTOM)
+        return self._patches.read(f"unknown.{name}")
 
     def _lent(self, name: str, span: Span) -> Value:
         """Return what policy decides about among the members of objects that the payload gave to other code."""
         found: Value = BOTTOM
-        for atom in self._patches.properties.get(LENT_OBJECTS, BOTTOM):
+        for atom in self._patches.read(LENT_OBJECTS):
             if type(atom) is not Known:
                 continue
             member = self._catalogue.get(atom.path).members.get(name)
@@ -207,7 +203,6 @@ class UnknownOwners:
         Its namespaces and classes are not among data: `utils.cache.Reflect` of what a caller sends is the caller's.
         An object that the payload gave to other code may be what that gives back.
         """
-        self._patches.readers[self._dataflow.reader] = None
         return self._by_name(name, span, perhaps_window=atom is not TAINTED_DATA) | self._lent(name, span)
 
     def _private_of_driver(self, path: str, owner: Atom, span: Span) -> Value:

@@ -207,7 +207,7 @@ class Writes:
                 self._exposure.expect_functions(value)
             texts = self._held.hold((value,))
             if texts:
-                self._store.put(self._patches, f"unknown.{name}", texts)
+                self._patches.put(f"unknown.{name}", texts)
             self._judgement.leak(value, Flow.PROPERTY, span)
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
@@ -299,7 +299,7 @@ class Writes:
             self._judgement.unresolved(atom, span)
             self._exposure.expect_calls()
             if not value.isdisjoint(MAYBE_CONSTRUCTORS):
-                self._store.put(self._patches, MAY_SELECT_CONSTRUCTOR, V_UNDEFINED)  # `constructor`, perhaps
+                self._patches.put(MAY_SELECT_CONSTRUCTOR, V_UNDEFINED)  # `constructor`, perhaps
         if atom is TAINTED_DATA:
             self._exposure.expect_functions(value)
         if type(atom) is Known:
