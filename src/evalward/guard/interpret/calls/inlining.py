@@ -136,7 +136,6 @@ class Inlining:
         if unit.runs >= _MAX_RUNS_OF_ONE:
             unit.inlinable = False
             return None
-        outcome.stands = True  # unless the call itself changes what it has read
         made = self._run_once(unit, this, args, outcome)
         if made is None or not unit.inlinable:
             # A call without a fixpoint is joined; the result of a recursive call is not known here.
@@ -200,11 +199,7 @@ class Inlining:
         values, operations, variables = self._values, self._machine.operations, unit.variables
         began: list[int] = []  # at which version each instruction was run
         for _ in range(_MAX_ROUNDS):
-            dataflow.loaded, dataflow.settled, version = (
-                set(unit.parameters),
-                True,
-                dataflow.version,
-            )
+            dataflow.loaded, dataflow.settled, outcome.stands = set(unit.parameters), True, True
             dataflow.spend(len(unit.code))
             if began:
                 self._run_again(unit, began)
@@ -224,7 +219,7 @@ class Inlining:
                         values[instruction[1]] = operations[operation](instruction)
             if not unit.inlinable:
                 return None  # it has called itself
-            if not unit.stores or (dataflow.settled and version == dataflow.version):
+            if not unit.stores or (dataflow.settled and outcome.stands):
                 outcome.silent = any(
                     not values[instruction[1]] and is_silent(instruction, values) for instruction in unit.code
                 )
