@@ -34,9 +34,9 @@ _TAGS: Final = rf"{_PREFIX}(?:script|object|embed|base)"
 # An internal subset declares attributes and parts of text that no element shows (XML 1.0 §2.8, §3.3, §4.2).
 _DECLARATIONS: Final = r"<!\s*(?:ENTITY|ATTLIST)|<!DOCTYPE[^<>\[]*\[|<\?xml-stylesheet"
 
-_ACTIVE: Final = re.compile(
-    rf"<\s*{_TAGS}|{_DECLARATIONS}|{_HANDLER}|srcdoc|{_SCHEME}:|data:text/html", re.IGNORECASE
-)
+# One pattern for what begins with `<`: the search goes from one such character to the next.
+_ACTIVE_TAG: Final = re.compile(rf"<\s*{_TAGS}|{_DECLARATIONS}", re.IGNORECASE)
+_ACTIVE_ATTRIBUTE: Final = re.compile(_HANDLER, re.IGNORECASE)
 _SCRIPTED: Final = re.compile(
     rf"<\s*{_PREFIX}script\b|{_DECLARATIONS}|{_HANDLER}|srcdoc|javascript:", re.IGNORECASE
 )
@@ -93,8 +93,8 @@ _INERT_URL: Final = re.compile(
 # The beginning of a URL whose scheme is decided, or that has not begun.
 _INERT_URL_START: Final = re.compile(r"\s*(?:https?:|about:blank\b|[\w%-]*[/.?#]|\Z)", re.IGNORECASE)
 # A URL parser drops white space and control characters before a scheme or inside of one.
-_DROPPED: Final = re.compile(r"[\x00-\x20]+")
-_ACTIVE_SCHEME: Final = re.compile(rf"{_SCHEME}:|data:text/html", re.IGNORECASE)
+_WITHOUT_DROPPED: Final = dict.fromkeys(range(0x21))
+_ACTIVE_SCHEMES: Final = (*(f"{scheme}:" for scheme in SCRIPT_SCHEMES), "data:text/html")
 _CUT_OFF_HANDLER: Final = re.compile(rf"[\s\"'/]{_HANDLER_STEM}\Z", re.IGNORECASE)
 _RUNNING_NAME: Final = re.compile(rf"\s*(?:{_HANDLER_STEM}|script|srcdoc)\s*\Z", re.IGNORECASE)
 _SCRIPT_SCHEME: Final = re.compile(rf"{_CONTROLS}{_SCHEME}\b", re.IGNORECASE)
@@ -140,11 +140,22 @@ def is_active(text: str, *, cut_off: bool = False) -> bool:
     if "<" not in text and ":" not in text:
         return False
     decoded = html.unescape(text) if "&" in text else text
-    return bool(
-        _ACTIVE.search(decoded)
-        or (":" in decoded and _ACTIVE_SCHEME.search(_DROPPED.sub("", decoded)))
+    lower = _lower(decoded)
+    if "srcdoc" in lower or ("=" in decoded and _ACTIVE_ATTRIBUTE.search(decoded)):
+        return True
+    if ":" in decoded:
+        url = lower.translate(_WITHOUT_DROPPED)
+        if any(scheme in url for scheme in _ACTIVE_SCHEMES):
+            return True
+    return "<" in decoded and bool(
+        _ACTIVE_TAG.search(decoded)
         or any(not _is_inert(found, cut_off=cut_off) for found in _ELEMENT.finditer(decoded))
     )
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, with the letters that become one of ASCII in another case (Unicode, CaseFolding)."""
+    return text.replace("\u017f", "s").replace("\u0131", "i").replace("\u0130", "i").lower()
 
 
 def _is_inert(element: re.Match[str], *, cut_off: bool) -> bool:
@@ -228,7 +239,7 @@ def begins_script_scheme(text: str) -> bool:
 
 def is_part_of_script_url(text: str) -> bool:
     """Whether a text holds the scheme of a script's URL, is the beginning of it, or its end and more."""
-    plain = _DROPPED.sub("", text).lower()
+    plain = text.translate(_WITHOUT_DROPPED).lower()
     if _SCHEME_INSIDE.search(plain) or (len(plain) >= _MIN_START and "javascript:".startswith(plain)):
         return True
     end, colon, rest = plain.partition(":")

@@ -238,11 +238,30 @@ def _exec(machine: Machine, call: Call) -> Value:
     text = machine.to_string(
         join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.span
     )
-    machine.put_element(array, join(part_of(text), V_UNDEFINED))
+    part = part_of(text)
+    machine.put_element(array, part | V_UNDEFINED)
+    machine.put(array, "input", part)
     groups = machine.allocate("object", call.span.start, "groups")
+    machine.put_element(groups, part)
+    if "index" not in array.properties:
+        _describe_match(machine, call, array, groups)
+    custom = BOTTOM
+    if call.path.startswith("String"):
+        found = own_exec(machine, call.arg(0), call)
+        machine.put_element(array, texts_inside(machine, found, call))  # of a global pattern
+        custom = join(found, call_symbol(machine, call, call.path.rpartition(".")[2]))
+    if call.path.endswith("matchAll"):
+        outer = machine.allocate("iterator", call.span.start, "matches")
+        machine.inexact(outer)
+        machine.put_element(outer, join(of(array), custom))
+        return join(custom, of(outer))
+    return join(custom, of(array, NULL))
+
+
+def _describe_match(machine: Machine, call: Call, array: HeapObject, groups: HeapObject) -> None:
+    """Give a match the members that do not depend on what is searched; a pattern with `g` gives none of them."""
     machine.extend(groups)
-    machine.put_element(groups, part_of(text))
-    machine.put(array, "groups", join(of(groups), V_UNDEFINED))  # neither has a pattern with `g`
+    machine.put(array, "groups", join(of(groups), V_UNDEFINED))
     indices = machine.allocate("array", call.span.start, "indices")
     machine.inexact(indices)
     machine.extend(indices)
@@ -255,19 +274,7 @@ def _exec(machine: Machine, call: Call) -> Value:
     machine.put_element(named, join(of(pair), V_UNDEFINED))
     machine.put(indices, "groups", join(of(named), V_UNDEFINED))
     machine.put(array, "indices", join(of(indices), V_UNDEFINED))
-    machine.put(array, "index", join(V_ANY_NUMBER, V_UNDEFINED))  # undefined for a global pattern
-    machine.put(array, "input", part_of(text))
-    custom = BOTTOM
-    if call.path.startswith("String"):
-        found = own_exec(machine, call.arg(0), call)
-        machine.put_element(array, texts_inside(machine, found, call))  # of a global pattern
-        custom = join(found, call_symbol(machine, call, call.path.rpartition(".")[2]))
-    if call.path.endswith("matchAll"):
-        outer = machine.allocate("iterator", call.span.start, "matches")
-        machine.inexact(outer)
-        machine.put_element(outer, join(of(array), custom))
-        return join(custom, of(outer))
-    return join(custom, of(array, NULL))
+    machine.put(array, "index", join(V_ANY_NUMBER, V_UNDEFINED))
 
 
 def _by_symbol(search: Transfer, name: str) -> Transfer:

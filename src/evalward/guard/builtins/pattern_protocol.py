@@ -22,8 +22,9 @@ def own_exec(machine: Machine, pattern: Value, call: Call) -> Value:
     for atom in pattern:
         if isinstance(atom, HeapObject):
             method = machine.get_method(atom, "exec")
-            machine.use(method, Flow.CALLBACK, call.span)
-            result = join(result, machine.call(method, of(atom), (V_ANY_STRING,), call.span))
+            if method:
+                machine.use(method, Flow.CALLBACK, call.span)
+                result = join(result, machine.call(method, of(atom), (V_ANY_STRING,), call.span))
     return result
 
 

@@ -6,7 +6,7 @@ may begin within the scheme, the media type or a group of four characters.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import re
 import urllib.parse
 from functools import lru_cache
@@ -20,15 +20,21 @@ if TYPE_CHECKING:
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}")
 _ALTERNATE: Final = str.maketrans("-_", "+/")
 _GROUP: Final = 4
+_PADDING: Final = b"=="
 # The rest of a script element whose beginning or end is missing.
-_CUT_SCRIPT: Final = re.compile(r"</\s*scr|<\s*scri|(?:cript|ript)\s*>", re.IGNORECASE)
+_CUT_SCRIPT: Final = re.compile(r"<(?:/\s*scr|\s*scri)", re.IGNORECASE)
+_SCRIPT_END: Final = re.compile(r"ript\s*>", re.IGNORECASE)
 _HANDLER: Final = re.compile(r"[\s\"'/]on(?:err|loa|cli|foc|tog|poi|mou|ani)\w*\s*=", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"\s*(?:https?:|[?#&.]|/(?![\w+/]{12}))", re.IGNORECASE)
 
 
 def is_cut_markup(text: str) -> bool:
     """Whether a text is active markup, or a part of it that an unknown text may complete."""
-    return is_active(text, cut_off=True) or _CUT_SCRIPT.search(text) is not None
+    return (
+        is_active(text, cut_off=True)
+        or _CUT_SCRIPT.search(text) is not None
+        or (">" in text and _SCRIPT_END.search(text) is not None)
+    )
 
 
 def holds_handler(text: str) -> bool:
@@ -38,13 +44,12 @@ def holds_handler(text: str) -> bool:
 
 def decodings(text: str) -> Iterator[str]:
     """Yield what the runs of base64 in a text decode to, for each place in a group of four where they may begin."""
-    for run in _RUN.finditer(text):
-        characters = run[0].translate(_ALTERNATE)
+    for run in _RUN.findall(text):
+        characters = run.translate(_ALTERNATE).encode()
         for start in range(_GROUP):
-            whole = characters[start : start + (len(characters) - start) // _GROUP * _GROUP]
-            rest = characters[start + len(whole) :]
-            padded = whole + (rest + "=" * (_GROUP - len(rest)) if len(rest) > 1 else "")
-            yield base64.b64decode(padded).decode("latin-1")
+            # One character alone is less than a byte.
+            end = len(characters) - ((len(characters) - start) % _GROUP == 1)
+            yield binascii.a2b_base64(characters[start:end] + _PADDING).decode("latin-1")
 
 
 def begins_address(text: str) -> bool:

@@ -115,7 +115,8 @@ def _variations(text: str) -> Iterator[str]:
     yield text
     yield text[::-1]
     if len(text) <= _FILLED:
-        for character, count in Counter(text).items():
+        for character in set(text):
+            count = text.count(character)
             if count > 1 and count * 5 >= len(text):
                 rest = text.replace(character, "")
                 yield rest

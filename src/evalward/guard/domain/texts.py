@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
@@ -54,12 +55,11 @@ def _marks_of_picked(pieces: Sequence[Value]) -> Value:
 
 
 def _put_together(pieces: Sequence[Value]) -> Value:
-    if any(ACTIVE_MARKUP in piece for piece in pieces) or _is_active_together(pieces):
+    every = BOTTOM.union(*pieces)
+    if ACTIVE_MARKUP in every or _is_active_together(pieces):
         return of(ACTIVE_MARKUP)
-    if any(TAINTED_STRING in piece or TAINTED_CHARACTER in piece for piece in pieces):
-        if sum(piece != _EMPTY for piece in pieces) == 1 and all(
-            TAINTED_STRING not in piece for piece in pieces
-        ):
+    if TAINTED_STRING in every or TAINTED_CHARACTER in every:
+        if TAINTED_STRING not in every and sum(piece != _EMPTY for piece in pieces) == 1:
             return of(TAINTED_CHARACTER)
         return of(TAINTED_STRING, DECODED_STRING) if _begins_script(pieces[0]) else of(TAINTED_STRING)
     pieces = [piece for piece in pieces if piece != _EMPTY]
@@ -95,7 +95,7 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
     decoded = not all(type(atom) is str and begins_address(atom) for atom in pieces[0])
     for piece in pieces:
         constants = [atom for atom in piece if type(atom) is str]
-        if any(is_active(text, cut_off=True) or ends_in_handler(text) for text in constants):
+        if any(map(_is_active_part, constants)):
             return True
         if decoded and any(map(hides_markup, constants)):
             return True
@@ -106,6 +106,11 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
                 glued = glued[-_MAX_GLUED:]
             glued += constants[0]
     return is_active(glued, cut_off=True)
+
+
+@lru_cache(maxsize=256)  # each concatenation asks for its texts again
+def _is_active_part(text: str) -> bool:
+    return is_active(text, cut_off=True) or ends_in_handler(text)
 
 
 def part_of(value: Value) -> Value:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     ANY_HOST_OBJECT,
     ANY_NUMBER,
     ANY_STRING,
+    BOTTOM,
     COMPOSED_CHARACTER,
     COMPOSED_STRING,
     DECODED_STRING,
@@ -27,6 +31,9 @@ from evalward.guard.domain.decodable import are_letters, begins_evaluation, begi
 from evalward.guard.domain.script_urls import marks_of
 from evalward.guard.markup import is_active, is_script_scheme
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # every engine has their functions
 REFLECTING = frozenset({"Object", "Reflect"})  # their functions read any object by any name
 MAX_STRINGS = 24
@@ -34,6 +41,9 @@ MAX_NUMBERS = 24
 MAX_OBJECTS = 48
 MAX_HOSTS = 12
 MAX_STRING_LENGTH = 16_384
+# What constants leave behind is remembered for those of which there are few, and short ones.
+_FEW = 4
+_SHORT = 256
 
 _DROPS_TEXTS = SPELLS_ANY_NAME | frozenset(
     {ANY_STRING, TAINTED_STRING, ACTIVE_MARKUP}
@@ -77,22 +87,31 @@ def widened(value: Value, *, force: bool = False) -> Value:
         hosts = [atom for atom in value if type(atom) is Host]
     if strings and (force or len(strings) > MAX_STRINGS or not _DROPS_TEXTS.isdisjoint(value)):
         value = value.difference(strings)
-        if ACTIVE_MARKUP not in value and any(is_active(text) for text in strings):
-            value |= of(ACTIVE_MARKUP)
-        if begins_evaluation(strings) or is_accumulated(strings):
-            value |= of(DECODED_STRING)
-        elif begins_name(strings):
-            value |= of(COMPOSED_STRING)
-        elif are_letters(strings):
-            value |= of(COMPOSED_CHARACTER)
+        short = len(strings) <= _FEW and sum(map(len, strings)) <= _SHORT
+        value |= _remembered_unknown_of(frozenset(strings)) if short else _unknown_of(strings)
         if not value & STRING_UNKNOWNS:
             value |= V_ANY_STRING
-        value |= marks_of(strings)
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
         value = value.difference(numbers) | V_ANY_NUMBER
     if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST_OBJECT in value):
         value = value.difference(hosts) | of(ANY_HOST_OBJECT)
     return value
+
+
+def _unknown_of(strings: Collection[str]) -> Value:
+    """Return what an unknown must say that takes the place of these constants."""
+    made = of(ACTIVE_MARKUP) if any(is_active(text) for text in strings) else BOTTOM
+    if begins_evaluation(strings) or is_accumulated(strings):
+        made |= of(DECODED_STRING)
+    elif begins_name(strings):
+        made |= of(COMPOSED_STRING)
+    elif are_letters(strings):
+        made |= of(COMPOSED_CHARACTER)
+    return made | marks_of(strings)
+
+
+# An unknown absorbs the same few constants again and again.
+_remembered_unknown_of = lru_cache(maxsize=128)(_unknown_of)
 
 
 def counted(old: Value, new: Value) -> Value:

@@ -121,7 +121,7 @@ class Escapes:
         elif unit is not None and target.kind == "function":
             dataflow.write(self._exposure.escaped_functions, of(target))
             previous, dataflow.unit = dataflow.unit, unit
-            doubtful = self._store.patches.has(*_DOUBTS, reader=target)
+            doubtful = self._store.patches.has_any(_DOUBTS, target)
             self._ordinary_calls.ordinary_call(
                 target,
                 (BOTTOM if doubtful else target.holders) or V_UNKNOWN,

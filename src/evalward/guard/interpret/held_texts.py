@@ -112,7 +112,8 @@ class HeldTexts:
         for value in values:
             given, objects = self._inside(value)
             found |= given | self._marks_of(value)
-            pending.extend(each for each in objects if inside or each is HOST_HELD_TEXT)
+            if objects:
+                pending.extend(each for each in objects if inside or each is HOST_HELD_TEXT)
         for atom in pending:
             if isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
                 seen.add(atom)

@@ -29,6 +29,9 @@ class MethodLookup:
     def get_method(self, target: HeapObject, name: str) -> Value:
         """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
         self._dataflow.steps += 1
+        if not (target.getters or target.extensible or target.prototype):
+            target.readers[self._dataflow.reader] = None
+            return target.properties.get(name, BOTTOM)
         result: Value = BOTTOM
         seen: set[Atom] = {target}
         pending = [target]

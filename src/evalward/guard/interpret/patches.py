@@ -14,6 +14,8 @@ from evalward.guard.domain.values import counted, join
 from evalward.guard.interpret.dataflow import MAX_COUNTING, MAX_OBJECT_GROWTH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evalward.guard.domain.heap import Reader
     from evalward.guard.interpret.dataflow import Dataflow
 
@@ -41,7 +43,11 @@ class Patches:
         readers[self._dataflow.reader if reader is None else reader] = None
         return self._values.get(name, BOTTOM)
 
-    def has(self, *names: str, reader: Reader | None = None) -> bool:
+    def has(self, name: str) -> bool:
+        """Whether anything is under a name."""
+        return bool(self.read(name))
+
+    def has_any(self, names: Iterable[str], reader: Reader | None = None) -> bool:
         """Whether anything is under one of the names."""
         return any(self.read(name, reader) for name in names)
 

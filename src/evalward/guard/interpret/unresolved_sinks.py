@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.constructs import nested_evaluation, string_timer
 from evalward.guard.constructs.dom_script_injection import LABEL as INJECTION
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM
 from evalward.guard.domain.encoded_markup import holds_handler, is_cut_markup
 from evalward.guard.domain.hidden_texts import (
     BYTES,
@@ -86,7 +87,7 @@ def report_unresolved(
     """
     if not findings.unresolved:
         return
-    constants = {atom for value in values for atom in value}
+    constants = BOTTOM.union(*values)
     strings = {atom for atom in constants if type(atom) is str}
     texts = set(strings)
     texts.update(name for target in objects for name in target.properties)

@@ -122,6 +122,8 @@ class Operators:
         self._dataflow = dataflow
         self._concatenation = concatenation
         self._coercion = coercion
+        # Sums with an unknown text: code that runs again asks for the same ones.
+        self._sums: dict[tuple[Value, Value], Value] = {}
 
     def apply_binary_operator(self, operator: str, left: Value, right: Value, span: Span) -> Value:
         """Return the value of a binary expression (ECMA-262 §13.15.4)."""
@@ -167,7 +169,12 @@ class Operators:
         if not (SCHEME_MARKS.isdisjoint(left) and SCHEME_MARKS.isdisjoint(right)):
             marks = scheme_marks((left, right))
             left, right = left - SCHEME_MARKS, right - SCHEME_MARKS
-        return join(self._add_primitives(left, right), marks)
+        if STRING_UNKNOWNS.isdisjoint(left) and STRING_UNKNOWNS.isdisjoint(right):
+            return join(self._add_primitives(left, right), marks)
+        made = self._sums.get((left, right))
+        if made is None:
+            made = self._sums[left, right] = self._add_primitives(left, right)
+        return join(made, marks)
 
     def _add_primitives(self, left: Value, right: Value) -> Value:
         if len(left) * len(right) > _MAX_PAIRS:

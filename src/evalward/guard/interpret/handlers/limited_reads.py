@@ -55,7 +55,7 @@ class LimitedReads:
 
         A function is an instance only through ``setPrototypeOf`` or ``__proto__``, which are reported on their own.
         """
-        doubtful = self._patches.has(*_DOUBTS)
+        doubtful = self._patches.has_any(_DOUBTS)
         if doubtful or not all(map(self._makes_objects, classes)):
             return self._properties.get(owner, "constructor", span)
         known = frozenset(

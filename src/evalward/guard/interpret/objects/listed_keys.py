@@ -50,7 +50,7 @@ class ListedKeys:
 
         It does not when a proxy may have listed it, when what listed it was replaced, or the property deleted.
         """
-        if self._patches.has(MAY_BE_PROXIES, MAY_HAVE_DELETED_CONSTRUCTOR):
+        if self._patches.has_any((MAY_BE_PROXIES, MAY_HAVE_DELETED_CONSTRUCTOR)):
             return False
         rests_on = self._lowered.listed[key]
         if rests_on == BY_OBJECT_KEYS:
