@@ -202,7 +202,8 @@ function stubCall(path, depth, args) {
   for (let i = 0; i < args.length; i++) {
     if (!config.keepNothing.includes(path)) leak(args[i], path + '()', 1);
     const preferences = isObject(args[i]) && !apply(weakGet, stubs, [args[i]]) && !apply(weakGet, data, [args[i]]) && args[i].webPreferences;
-    if (preferences && (preferences.nodeIntegration || preferences.contextIsolation === false || preferences.preload)) {
+    // What a class inherits from one of the host's is a stub, whatever it is called.
+    if (isObject(preferences) && !apply(weakGet, stubs, [preferences]) && (preferences.nodeIntegration || preferences.contextIsolation === false || preferences.preload)) {
       hit('electron', 'construct', path + ' (webPreferences)');
     }
     if (takesText && typeof args[i] === 'string' && i === (config.textSecond.includes(name) ? 1 : 0)) {
