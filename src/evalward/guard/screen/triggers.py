@@ -34,6 +34,7 @@ from evalward.guard.catalogue import load_catalogue
 from evalward.guard.catalogue.any_receiver import EVALUATING, JUDGING, PARAMETERS_OF_COMMANDS, STARTING
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.screen.mentions import EVALUATIONS, are_harmless
+from evalward.guard.screen.places import before, is_member, places
 from evalward.guard.sinks import sinks
 from evalward.guard.syntax.tokens import RESERVED_NAMES
 from evalward.guard.target import Target
@@ -148,8 +149,8 @@ _PROTOTYPE_AS_VALUE = re.compile(rb"prototype(?![\w$])(?!\s*(?:\?\.|[.\[(]))")
 # What gives text to an element, which may be a script that has not run.
 _TEXTS = frozenset(b"textContent innerText outerText text data nodeValue".split())
 # Such a member on the left of an assignment, in a pattern that is assigned to, or as the variable of a loop.
-_TEXT_WRITE = re.compile(
-    rb"(?:\.\s*|['\"`])(?:textContent|innerText|outerText|text|nodeValue|data)\b['\"`\])\s]*"
+_WRITTEN = re.compile(
+    rb"\b['\"`\])\s]*"
     rb"(?:(?:\+|\?\?|\|\||&&)?=(?![=>])|(?<=\s)(?:of|in)\b|[^\[{;]*[\]}]\s*=(?![=>]))"
 )
 _TEXT_METHODS = frozenset(
@@ -157,12 +158,10 @@ _TEXT_METHODS = frozenset(
     b"createTextNode Text".split()
 )
 _BESIDE = frozenset({b"before", b"after"})
-_BESIDE_CALL = re.compile(rb"(?:\.\s*|['\"`]|\{[^{}]*)(?:before|after)\b")
 # Members of an event that may be the window, and what gives the functions of a window without a name of one.
 _WINDOWS_OF_EVENTS = frozenset(b"view source target currentTarget srcElement composedPath".split())
-_OF_EVENT = re.compile(  # behind a dot, in a pattern, in quotes, or behind a comment
-    rb"[.{,'\"`/\n]\s*(?:view|source|target|currentTarget|srcElement|composedPath)(?![\w$])"
-)
+_BEFORE_MEMBERS = frozenset(b".{,'\"`/\n")  # a dot, a pattern, quotes, or a comment
+_ENDS_NAME = re.compile(rb"(?![\w$])")
 _LISTING = frozenset(b"values entries assign getOwnPropertyDescriptors".split())
 # A spread that is none of an array's elements or of arguments: windows are not iterable.
 _OBJECT_SPREAD = re.compile(rb"[^\[(\s]\s*\.\.\.")
@@ -245,17 +244,34 @@ def names_something(source: bytes, *, driven: bool = False, electron: bool = Fal
     if electron and b"_" in source and _PRIVATE_MEMBER.search(source) is not None:
         return True
     if not present.isdisjoint(_TEXT_METHODS) or (
-        not present.isdisjoint(_BESIDE) and _BESIDE_CALL.search(source) is not None
+        not present.isdisjoint(_BESIDE) and _is_beside(source, present & _BESIDE)
     ):
         return True
-    if not present.isdisjoint(_TEXTS) and _TEXT_WRITE.search(source) is not None:
+    if any(
+        is_member(source, start) and _WRITTEN.match(source, end) is not None
+        for start, end in places(source, present & _TEXTS)
+    ):
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
 
 
+def _is_beside(source: bytes, names: frozenset[bytes]) -> bool:
+    """Whether one of the names is a member, or may be one in a pattern or an object."""
+    return any(
+        _ENDS_NAME.match(source, end) is not None
+        and (is_member(source, start) or source.rfind(b"{", 0, start) > source.rfind(b"}", 0, start))
+        for start, end in places(source, names)
+    )
+
+
 def _may_list_window(source: bytes, present: frozenset[bytes]) -> bool:
     """Whether the functions of a window that an event carries may be listed or copied, without a name."""
-    if present.isdisjoint(_WINDOWS_OF_EVENTS) or _OF_EVENT.search(source) is None:
+    carriers = present & _WINDOWS_OF_EVENTS
+    if not any(
+        _ENDS_NAME.match(source, end) is not None
+        and _BEFORE_MEMBERS.issuperset(before(source, start) or b"-")
+        for start, end in places(source, carriers)
+    ):
         return False
     return _OBJECT_SPREAD.search(source) is not None or (
         b"Object" in present and not present.isdisjoint(_LISTING)
