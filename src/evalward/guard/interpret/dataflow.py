@@ -201,6 +201,11 @@ class Dataflow:
                 kept.add(atom)
         return frozenset(kept)
 
+    def grown(self, old: Value, new: Value, count: int) -> Value:
+        """Return a stored value that grows for the ``count``-th time, within bounds: late its constants are widened."""
+        new = self.bounded(new, force=count > MAX_OBJECT_GROWTH)
+        return counted(old, new) if count > MAX_COUNTING else new
+
     def escape_object(self, target: HeapObject) -> None:
         """Note that unmodelled code may read, write and call the object."""
         if not target.escaped or target.holders:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.slots import CONSTRUCTOR, FIXED, GROWN, SYMBOL_ITERATOR
-from evalward.guard.domain.values import counted, join
-from evalward.guard.interpret.dataflow import MAX_COUNTING, MAX_OBJECT_GROWTH
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.patches import Patches
 
 if TYPE_CHECKING:
@@ -90,9 +89,7 @@ class ObjectStore:
         new = join(old, value)
         if old and new != old:
             target.growth += 1
-            new = self._dataflow.bounded(new, force=target.growth > MAX_OBJECT_GROWTH)
-            if target.growth > MAX_COUNTING:
-                new = counted(old, new)
+            new = self._dataflow.grown(old, new, target.growth)
         return new
 
     def put_item(self, target: HeapObject, index: int, value: Value) -> None:

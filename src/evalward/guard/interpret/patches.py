@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import BOTTOM, Value
 from evalward.guard.domain.heap import Readers
-from evalward.guard.domain.values import counted, join
-from evalward.guard.interpret.dataflow import MAX_COUNTING, MAX_OBJECT_GROWTH
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,13 +63,12 @@ class Patches:
         new, dataflow = join(old, value), self._dataflow
         if old and new != old:
             growth = self._growth[name] = self._growth.get(name, 0) + 1
-            new = dataflow.bounded(new, force=growth > MAX_OBJECT_GROWTH)
-            if growth > MAX_COUNTING:
-                new = counted(old, new)
+            new = dataflow.grown(old, new, growth)
         if new == old:
             return
         self._values[name] = new
         dataflow.version += 1
-        dataflow.wake(self._readers.get(name, Readers()))
+        if name in self._readers:
+            dataflow.wake(self._readers[name])
         if not old:
             dataflow.wake(self._listing)

@@ -257,11 +257,15 @@ def names_something(source: bytes, *, driven: bool = False, electron: bool = Fal
 
 def _is_beside(source: bytes, names: frozenset[bytes]) -> bool:
     """Whether one of the names is a member, or may be one in a pattern or an object."""
-    return any(
-        _ENDS_NAME.match(source, end) is not None
-        and (is_member(source, start) or source.rfind(b"{", 0, start) > source.rfind(b"}", 0, start))
-        for start, end in places(source, names)
-    )
+    for name in names:
+        seen, inside = 0, False  # of an object or a block, up to where the text has been searched
+        for start, end in places(source, [name]):
+            opened, closed = source.rfind(b"{", seen, start), source.rfind(b"}", seen, start)
+            inside = opened > closed if opened != closed else inside
+            seen = start
+            if _ENDS_NAME.match(source, end) is not None and (inside or is_member(source, start)):
+                return True
+    return False
 
 
 def _may_list_window(source: bytes, present: frozenset[bytes]) -> bool:

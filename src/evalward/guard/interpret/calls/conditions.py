@@ -6,7 +6,6 @@ ECMA-262's algorithms read members of their receiver and arguments that a payloa
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import BOTTOM, UNDEFINED, V_UNKNOWN, Known, Value, of
@@ -144,8 +143,6 @@ class Conditions:
     def hold(self, call: Call) -> bool:
         """Whether no member that the algorithm reads is the payload's own, and every object is of the exact kind."""
         path = call.path
-        if not _has_conditions(path):
-            return True
         if path in _UNMODELLED:
             return False
         if path == "Reflect.construct" and (len(call.args) > _NEW_TARGET or call.rest):
@@ -289,14 +286,6 @@ class Conditions:
     @staticmethod
     def _has_accessors(target: HeapObject) -> bool:
         return any(is_index(name) for name in (*target.getters, *target.setters))
-
-
-@lru_cache(maxsize=1024)
-def _has_conditions(path: str) -> bool:
-    """Whether a function is named among those whose model has conditions."""
-    owner, dot, _ = path.rpartition(".prototype.")
-    named = any(path in each for each in (_UNMODELLED, _MAKERS, _INVOKES, _MATCHING, _READ_ELEMENTS))
-    return named or path in {"Reflect.construct", "Object.assign"} or bool(dot and owner in _KINDS)
 
 
 def _delegates(generator: HeapObject) -> bool:
