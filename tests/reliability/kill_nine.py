@@ -15,6 +15,7 @@ import json
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,7 @@ EVALWARD = Path(sys.executable).with_name("evalward")
 CLIENTS = 4
 MOST_ANSWERS = 60
 TORN_EVERY = 3
-LONGEST_LINE = 700
+SHORTEST_LINE = 350
 
 
 @dataclass
@@ -122,7 +123,7 @@ def run(folder: Path, *, cycles: int, seed: int) -> Figures:
             load = Load(address, chance.randint(1, MOST_ANSWERS), number)
             load.enough.wait(60)
             if number % TORN_EVERY == 0:
-                limit_file_size(process.pid, log.stat().st_size + chance.randint(1, 2 * LONGEST_LINE))
+                cut_next_line(process.pid, log, chance.randint(1, SHORTEST_LINE - 1))
                 load.unavailable.wait(60)
             process.kill()
             process.wait()
@@ -157,10 +158,17 @@ def ids(data: bytes) -> set[str]:
     }
 
 
-def limit_file_size(pid: int, size: int) -> None:
-    """Let the kernel truncate writes of the process beyond ``size``."""
+def cut_next_line(pid: int, log: Path, length: int) -> None:
+    """Let the kernel cut the next line of the log after ``length`` bytes.
+
+    The process stands still meanwhile: a line written between the two steps would end beyond the limit, and the
+    next write would fail as a whole.
+    """
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED)
     _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (log.stat().st_size + length, hard))
+    os.kill(pid, signal.SIGCONT)
 
 
 @contextmanager
