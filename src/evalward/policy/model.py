@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, StrictBool, StrictInt, model_validator
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from evalward.errors import canonical_json
 from evalward.guard.admission.blocklist import TEXT_OF
@@ -85,8 +85,6 @@ class Policy(Section):
     fields: FieldsPolicy = Field(default_factory=FieldsPolicy)
     exceptions: tuple[PolicyException, ...] = ()
 
-    _rules: Callable[[Request], Rules] = PrivateAttr()
-
     @model_validator(mode="after")
     def _check(self) -> Self:
         refuse_unswitchable(self.constructs)
@@ -101,10 +99,6 @@ class Policy(Section):
                         "exception", f"exceptions: {name} names no keyword", ", ".join(sorted(keywords))
                     )
         return self
-
-    def model_post_init(self, _context: object, /) -> None:
-        """Give each instance its own bounded cache of compiled rules."""
-        self._rules = lru_cache(maxsize=_RULES_CACHE)(self._compiled)
 
     @classmethod
     def default(cls) -> Policy:
@@ -207,6 +201,11 @@ class Policy(Section):
         wishes = frozenset(bindings.items()) if bindings else frozenset()
         exempt = frozenset(exception.constructs) if exception else frozenset()
         return self._rules(Request(target, profile, limits, wishes, exempt))
+
+    @cached_property
+    def _rules(self) -> Callable[[Request], Rules]:
+        """Return the bounded cache of compiled rules."""
+        return lru_cache(maxsize=_RULES_CACHE)(self._compiled)
 
     def _compiled(self, request: Request) -> Rules:
         section = self.for_target(request.target)

@@ -86,8 +86,7 @@ def overridden_limits(own: Limits, wish: Limits | None) -> Limits:
 
 def stricter_hardening(own: Hardening, least: Hardening | None) -> Hardening:
     """Return the stricter of the policy's setting and a manifest's."""
-    order = [*Hardening]
-    return own if least is None else max(own, least, key=order.index)
+    return own if least is None else max(own, least, key=[*Hardening].index)
 
 
 def overridden_hardening(own: Hardening, wish: Hardening | None) -> Hardening:

@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}")
 _ALTERNATE: Final = str.maketrans("-_", "+/")
+# Where a decoded byte is a character of ASCII, one bit of one character of its group is 0: the bit of 32 in the first,
+# of 8 in the second, of 2 in the third.
+_FIRST: Final = "[A-Za-f]"
+_SECOND: Final = "[A-HQ-Xg-nw-z0-3]"
+_THIRD: Final = "[ABEFIJMNQRUVYZcdghklopstwx014589]"
+FOUR_OF_ASCII: Final = re.compile(
+    f"{_FIRST}{_SECOND}{_THIRD}.{_FIRST}|{_SECOND}{_THIRD}.{_FIRST}{_SECOND}|{_THIRD}.{_FIRST}{_SECOND}{_THIRD}"
+)
+"""Base64 that may hold four characters of ASCII in a row, as all active markup and each name does."""
+BEGINS_WITH_ASCII: Final = re.compile(rf"\A.{{0,3}}?{_FIRST}{_SECOND}")
+"""Base64 that may begin with two characters of ASCII."""
 _GROUP: Final = 4
 _PADDING: Final = b"=="
 # The rest of a script element whose beginning or end is missing.
@@ -42,9 +53,14 @@ def holds_handler(text: str) -> bool:
     return _HANDLER.search(text) is not None
 
 
-def decodings(text: str) -> Iterator[str]:
-    """Yield what the runs of base64 in a text decode to, for each place in a group of four where they may begin."""
+def decodings(text: str, where: re.Pattern[str] = FOUR_OF_ASCII) -> Iterator[str]:
+    """Yield what the runs of base64 in a text decode to, for each place in a group of four where they may begin.
+
+    Runs in which ``where`` finds nothing are left out: most words decode to nothing that could be a text.
+    """
     for run in _RUN.findall(text):
+        if where.search(run) is None:
+            continue
         characters = run.translate(_ALTERNATE).encode()
         for start in range(_GROUP):
             # One character alone is less than a byte.

@@ -24,7 +24,7 @@ from evalward.guard.domain.atoms import (
     Value,
     of,
 )
-from evalward.guard.domain.encoded_markup import decodings
+from evalward.guard.domain.encoded_markup import BEGINS_WITH_ASCII, decodings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -151,7 +151,9 @@ def _part(text: str) -> _Part | None:
 
 def _is_encoded(text: str) -> bool:
     """Whether a text is a part of a script's URL in base64: the payload decodes it together with the unknown part."""
-    return _BASE64.match(text) is not None and any(map(_is_part, decodings(text[:_BASE64_START])))
+    return _BASE64.match(text) is not None and any(
+        map(_is_part, decodings(text[:_BASE64_START], BEGINS_WITH_ASCII))
+    )
 
 
 def _is_part(decoded: str) -> bool:

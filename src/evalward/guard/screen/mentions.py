@@ -24,6 +24,9 @@ because a comment behind a line break or a slash may hide the dot.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
+
+from evalward.guard.screen.places import places
 
 # The text before a word that no dot precedes, whatever comments and line breaks there are.
 _NO_DOT = rb"(?:\A|[^.\s/\\\w$\x80-\xff] ?|[\w$)\]] )"
@@ -66,19 +69,26 @@ EVALUATIONS = frozenset({b"evaluate", b"evaluateAll", b"evaluateHandle", b"waitF
 """Methods that evaluate what they are given: an arrow function may be judged where it is."""
 
 
+# Characters before a word in which the text of a form lies: with space of any length, and without.
 _BEFORE = 64
+_NEAR = 16
 # The head of `new Promise(resolve => setTimeout(resolve, ...))`, up to the timer.
 _EXECUTOR = re.compile(
     rb"(?<![\w$.])new Promise\(\(?([A-Za-z_$][\w$]*)(?:, ?[A-Za-z_$][\w$]*)?\)? ?=> ?(?:\{ ?)?\Z"
 )
-_NAME_BYTE = re.compile(rb"[\w$]")
-
-# A form: the text that ends before the word, and the text that begins behind it.
-_Form = tuple[re.Pattern[bytes], re.Pattern[bytes]]
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")
 
 
-def _form(before: bytes, after: bytes) -> _Form:
-    return re.compile(before + rb"\Z"), re.compile(after)
+class _Form(NamedTuple):
+    """The text that ends before a word, in how many characters it lies, and the text that begins behind the word."""
+
+    before: re.Pattern[bytes]
+    after: re.Pattern[bytes]
+    reach: int
+
+
+def _form(before: bytes, after: bytes, reach: int = _NEAR) -> _Form:
+    return _Form(re.compile(before + rb"\Z"), re.compile(after), reach)
 
 
 def _quoted(word: bytes) -> bytes:
@@ -100,7 +110,7 @@ def _forms() -> dict[bytes, tuple[_Form, ...]]:
     forms |= dict.fromkeys(_TIMERS, (_form(anything, rb"\(" + _ARROW),))
     # Elsewhere it is Electron's module `protocol`.
     forms[b"protocol"] = (_form(rb"location\.", rb" ?[!=]==|[;,)]| [+?] | && | \|\| "),)
-    forms[b"constructor"] = (_form(rb"[{};]\s*", rb"\([^()]*\)\s*\{"),)
+    forms[b"constructor"] = (_form(rb"[{};]\s*", rb"\([^()]*\)\s*\{", _BEFORE),)
     forms[b"createElement"] = (_form(rb"\.", _quoted(_HARMLESS_TAGS)),)
     forms[b"setAttribute"] = (_form(rb"\.", _quoted(_HARMLESS_ATTRIBUTES)),)
     forms[b"write"] = (
@@ -143,26 +153,30 @@ def are_harmless(source: bytes, mentioned: frozenset[bytes], present: frozenset[
 
 def _is_harmless(source: bytes, word: bytes, forms: tuple[_Form, ...]) -> bool:
     as_is: bool | None = None
-    place = source.find(word)
-    while place >= 0:
-        end = place + len(word)
-        before = source[max(0, place - _BEFORE) : place]
-        if not (_NAME_BYTE.match(before[-1:]) or _NAME_BYTE.match(source, end)) and not any(
-            head.search(before) and tail.match(source, end) for head, tail in forms
-        ):
-            if word not in _TIMERS or not _is_given_a_resolver(source, before, end):
-                return False
-            if as_is is None:
-                as_is = len(_PROMISE.findall(source)) == len(_PROMISE_AS_IS.findall(source))
-            if not as_is:
-                return False
-        place = source.find(word, end)
+    for start, end in places(source, (word,)):
+        if (start and source[start - 1] in _NAME_BYTES) or (end < len(source) and source[end] in _NAME_BYTES):
+            continue  # a part of a longer name
+        if _has_form(source, start, end, forms):
+            continue
+        if word not in _TIMERS or not _is_given_a_resolver(source, start, end):
+            return False
+        if as_is is None:
+            as_is = len(_PROMISE.findall(source)) == len(_PROMISE_AS_IS.findall(source))
+        if not as_is:
+            return False
     return True
 
 
-def _is_given_a_resolver(source: bytes, before: bytes, end: int) -> bool:
-    """Say whether a timer that begins at ``end`` is given the first parameter of a promise's executor."""
-    executor = _EXECUTOR.search(before)
+def _has_form(source: bytes, start: int, end: int, forms: tuple[_Form, ...]) -> bool:
+    for before, after, reach in forms:
+        if after.match(source, end) and before.search(source, max(0, start - reach), start):
+            return True
+    return False
+
+
+def _is_given_a_resolver(source: bytes, start: int, end: int) -> bool:
+    """Say whether the timer between ``start`` and ``end`` is given the first parameter of a promise's executor."""
+    executor = _EXECUTOR.search(source, max(0, start - _BEFORE), start)
     if executor is None:
         return False
     given = b"(" + executor[1]

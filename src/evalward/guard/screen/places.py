@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _SPACE: Final = b" \t\n\r\f\v"
-_QUOTES: Final = b"'\"`"
+_DIRECTLY: Final = b".'\"`"
 
 
 def places(source: bytes, words: Iterable[bytes]) -> Iterator[tuple[int, int]]:
@@ -32,9 +32,9 @@ def before(source: bytes, start: int) -> bytes:
 
 def is_member(source: bytes, start: int) -> bool:
     """Whether what begins at a place follows a dot, with or without space, or directly a quote."""
-    if start and source[start - 1] in _QUOTES:
-        return True
     at = start - 1
+    if at >= 0 and source[at] in _DIRECTLY:
+        return True
     while at >= 0 and source[at] in _SPACE:
         at -= 1
     return at >= 0 and source[at : at + 1] == b"."

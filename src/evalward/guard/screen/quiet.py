@@ -15,12 +15,19 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from evalward.guard.screen.triggers import names_something
+from evalward.guard.screen.triggers import names_something, words_in
 from evalward.guard.syntax.ambiguity import LONE_CR, UNUSUAL_SPACE
 from evalward.guard.syntax.depth import may_nest_deeper
 from evalward.guard.syntax.grammar import kind
-from evalward.guard.syntax.line_ends import MODIFIER_BROKEN, UPDATE_GOES_ON, USING_BROKEN
-from evalward.guard.syntax.survey import ASYNC_BROKEN, RETURN_BROKEN, enters, is_dynamic, node_limit
+from evalward.guard.syntax.line_ends import MODIFIERS_BROKEN, UPDATE_GOES_ON, USING_BROKEN
+from evalward.guard.syntax.survey import (
+    ASYNC_BROKEN,
+    BARE_THIS,
+    RETURN_BROKEN,
+    enters,
+    is_dynamic,
+    node_limit,
+)
 from evalward.guard.syntax.tokens import suspect_kinds
 from evalward.guard.syntax.words import UNPLAIN_LET, Words
 
@@ -38,18 +45,24 @@ _TRIVIA = rb"(?:[\t\n\v\f\r ]|//[^\n\r\x80-\xff]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 _PARTS = (
     (b"}", re.compile(rb"\}(?=" + _TRIVIA + rb"[/\x80-\xff])")),
     (b"/", re.compile(rb"/(?:[ \t]*+(?:[\r\n\v\f\x80-\xff>]|/[/*])|\*)")),
-    (b"<", re.compile(rb"<\s*+/")),
-    (b"let", UNPLAIN_LET),
-    (b"return", RETURN_BROKEN),
-    (b"async", ASYNC_BROKEN),
+    (b"<", re.compile(rb"<(?:\s*+/|!--)")),
     (b"\r", LONE_CR),
-    (b"class", MODIFIER_BROKEN),
-    (b"using", USING_BROKEN),
+    (b"#", re.compile(rb"#!")),
     (b"++", UPDATE_GOES_ON),
-    (b"--", UPDATE_GOES_ON),
-    (b"with", re.compile(rb"with\s*+[(/\x80-\xff]")),
+    (b"--", re.compile(rb"-->|" + UPDATE_GOES_ON.pattern)),
 )
-_NEVER = (b"<!--", b"-->", b"yield", b"#!")
+# Of the words that a text has.
+_WORDS = {
+    b"let": UNPLAIN_LET,
+    b"return": RETURN_BROKEN,
+    b"async": ASYNC_BROKEN,
+    b"using": USING_BROKEN,
+    b"with": re.compile(rb"with\s*+[(/\x80-\xff]"),
+    b"yield": re.compile(rb"yield"),
+    b"this": BARE_THIS,
+    **MODIFIERS_BROKEN,
+}
+_TELLING = frozenset(_WORDS)
 _AWAIT = re.compile(rb"await(?<![\w$]await)(?![\w$])")
 # Behind these a bracket opens an array, a pattern or nothing.
 _OPERATORS = b"(=[!&|?+-*%<>~^:"
@@ -65,19 +78,27 @@ _LOOKS_AT_START = 4_096
 def is_quiet(program: ParsedProgram, limits: Limits, *, driven: bool = False, electron: bool = False) -> bool:
     """Say whether ``program`` certainly has nothing to resolve and no ambiguity, and keeps the limits."""
     source, root = program.source, program.tree.root_node
-    if any(text in source for text in _NEVER) or suspect_kinds(source):
+    present = words_in(source)
+    if not _has_quiet_text(source, present):
         return False
-    if source.count(b"this") != source.count(b"this.") or (b"\\" in source and _SPELLS.search(source)):
-        return False
-    if any(needle in source and pattern.search(source) for needle, pattern in _PARTS):
-        return False
-    if (not source.isascii() and UNUSUAL_SPACE.search(source)) or names_something(
-        source, driven=driven, electron=electron
-    ):
+    if names_something(source, present, driven=driven, electron=electron):
         return False
     if root.descendant_count > node_limit(limits) or may_nest_deeper(root, limits.depth):
         return False
     return _has_quiet_places(program)
+
+
+def _has_quiet_text(source: bytes, present: frozenset[bytes]) -> bool:
+    """Say whether a text has none of the character sequences at which tokens differ; ``present`` are its words."""
+    if (b"\\" in source and _SPELLS.search(source)) or suspect_kinds(source):
+        return False
+    for needle, pattern in _PARTS:
+        if needle in source and pattern.search(source):
+            return False
+    for word in present & _TELLING:
+        if _WORDS[word].search(source):
+            return False
+    return source.isascii() or UNUSUAL_SPACE.search(source) is None
 
 
 def _has_quiet_places(program: ParsedProgram) -> bool:

@@ -227,12 +227,18 @@ def is_loaded(
         or survey.escaped_string
     ):
         return True
-    return names_something(source, driven=driven, electron=electron)
+    return names_something(source, words_in(source), driven=driven, electron=electron)
 
 
-def names_something(source: bytes, *, driven: bool = False, electron: bool = False) -> bool:
-    """Whether the words of a text may name a capability, or replace a standard object."""
-    present = frozenset(source.translate(_NAMES_ONLY).split())
+def words_in(source: bytes) -> frozenset[bytes]:
+    """Return the words of a text; a name of other letters than ASCII's is cut at these."""
+    return frozenset(source.translate(_NAMES_ONLY).split())
+
+
+def names_something(
+    source: bytes, present: frozenset[bytes], *, driven: bool = False, electron: bool = False
+) -> bool:
+    """Whether the words of a text may name a capability, or replace a standard object; ``present`` are its words."""
     if not present.isdisjoint(TRIGGERS) and not are_harmless(source, present & TRIGGERS, present):
         return True
     if (
@@ -247,9 +253,10 @@ def names_something(source: bytes, *, driven: bool = False, electron: bool = Fal
         not present.isdisjoint(_BESIDE) and _is_beside(source, present & _BESIDE)
     ):
         return True
-    if any(
+    texts = present & _TEXTS
+    if texts and any(
         is_member(source, start) and _WRITTEN.match(source, end) is not None
-        for start, end in places(source, present & _TEXTS)
+        for start, end in places(source, texts)
     ):
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
@@ -271,7 +278,7 @@ def _is_beside(source: bytes, names: frozenset[bytes]) -> bool:
 def _may_list_window(source: bytes, present: frozenset[bytes]) -> bool:
     """Whether the functions of a window that an event carries may be listed or copied, without a name."""
     carriers = present & _WINDOWS_OF_EVENTS
-    if not any(
+    if not carriers or not any(
         _ENDS_NAME.match(source, end) is not None
         and _BEFORE_MEMBERS.issuperset(before(source, start) or b"-")
         for start, end in places(source, carriers)

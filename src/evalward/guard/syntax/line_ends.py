@@ -16,7 +16,11 @@ from evalward.guard.syntax.words import LINE_BREAK, UNPLAIN_LET
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MODIFIER_BROKEN = re.compile(rb"(?<![\w$.])(?:static|[gs]et)[\t\v\f ]*+(?:[\r\n/\xc2\xe1\xe2\xe3\xef])")
+# The word comes first: what begins with a literal is searched for ten times as fast.
+MODIFIERS_BROKEN = {
+    word: re.compile(rb"%s(?<![\w$.]%s)[\t\v\f ]*+[\r\n/\xc2\xe1\xe2\xe3\xef]" % (word, word))
+    for word in (b"static", b"get", b"set")
+}
 _LINE_GOES_ON = rb"(?![ \t]*+(?:[^\s/\x80-\xff]|/[^/*]))"
 USING_BROKEN = re.compile(rb"using" + _LINE_GOES_ON + rb"|await" + _LINE_GOES_ON)
 _USING = kind("using", named=False)
@@ -41,7 +45,6 @@ _FIELD = kind("field_definition")
 _PLAIN_NAME = kind("property_identifier")
 _STATIC_GET = kind("static get", named=False)
 _ENDS_MEMBER = frozenset({kind(";", named=False), kind("}", named=False)})
-_MODIFIERS = frozenset({b"static", b"get", b"set"})
 
 
 def line_end_fault(root: Node, source: bytes) -> Node | None:
@@ -59,7 +62,7 @@ def member_fault(root: Node, source: bytes) -> Node | None:
 
     ``class A { static`` LF ``get m() {} }`` has a static accessor in V8, an accessor of its instances in the tree.
     """
-    if b"class" not in source or MODIFIER_BROKEN.search(source) is None:
+    if b"class" not in source or not any(each.search(source) for each in MODIFIERS_BROKEN.values()):
         return None
     stack = [root]
     while stack:
@@ -124,5 +127,5 @@ def _is_modifier(field: Node, source: bytes) -> bool:
     return (
         name is not None
         and name.kind_id == _PLAIN_NAME
-        and source[name.start_byte : name.end_byte] in _MODIFIERS
+        and source[name.start_byte : name.end_byte] in MODIFIERS_BROKEN
     )

@@ -35,7 +35,7 @@ def _expand(match: re.Match[str]) -> str:
 
 def join_surrogates(text: str) -> str:
     """Replace each surrogate pair by the code point that it stands for, so that equal strings compare equal."""
-    if not _SURROGATES.search(text):
+    if text.isascii() or not _SURROGATES.search(text):
         return text
     return _SURROGATES.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
 

@@ -23,6 +23,8 @@ from evalward.guard.syntax.wrap import BARE_SUFFIXES, WRAPPERS, roots_of
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tree_sitter import Node
 
 _SPACE = (
@@ -31,6 +33,8 @@ _SPACE = (
 )
 _TRIVIA_PATTERN = rb"(?:" + _SPACE + rb"|//[^\n\r\xe2]*|/\*[\s\S]*?\*/)*+"
 _ASYNC_FUNCTION = rb"async" + _TRIVIA_PATTERN + rb"function"
+# The first characters of what the patterns below begin with; all other payloads have one reading.
+_MAY_BEGIN_OTHERWISE = frozenset(b"{fcal<-#")
 _MAY_DIFFER = re.compile(rb"\{|(?:function|class|" + _ASYNC_FUNCTION + rb")(?![\w$])|<!--|-->|#!")
 # A declaration here, a member of `let` in parentheses.
 _LET_BRACKET = re.compile(rb"let" + _TRIVIA_PATTERN + rb"\[")
@@ -88,15 +92,16 @@ def programs_of(
 def undeclared(payload: bytes, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
     """Return the programs that ``payload`` is as a script, an expression or the body of an async function."""
     first = _first_token(payload)
-    if _NAMELESS.match(payload, first):
+    checked = first < len(payload) and payload[first] in _MAY_BEGIN_OTHERWISE
+    if checked and _NAMELESS.match(payload, first):
         return declared(payload, Shape.EXPRESSION, limit_bytes)
     script = _program(payload, Shape.SCRIPT, limit_bytes)
     if isinstance(script, Rejection) and script.budget is not None:
         return script
-    if _MAY_DIFFER.match(payload, first):
+    if checked and _MAY_DIFFER.match(payload, first):
         return _both(payload, script, limit_bytes)
     if isinstance(script, ParsedProgram):
-        if _LET_BRACKET.match(payload, first) and _is_one_open(script):
+        if checked and _LET_BRACKET.match(payload, first) and _is_one_open(script):
             return Rejection(parser_ambiguity.LABEL, first, len(payload))
         return (_read_by(script, _shapes_of(script)),)
     return _breakout(payload, limit_bytes) or script
@@ -130,12 +135,23 @@ def _both(  # noqa: PLR0911
 
 def _perhaps_called(program: ParsedProgram) -> ParsedProgram:
     """Add the shape ``function`` to those of a program that is one function: a sink that takes text may call it."""
-    nodes = [node for node in program.roots if node.kind_id not in COMMENTS]
-    while len(nodes) == 1 and nodes[0].kind_id in _WRAPPED:
-        nodes = [node for node in nodes[0].named_children if node.kind_id not in COMMENTS]
-    if len(nodes) != 1 or nodes[0].kind_id not in _FUNCTION_VALUES:
+    node = _only(program.roots)
+    while node is not None and node.kind_id in _WRAPPED:
+        node = _only(node.named_children)
+    if node is None or node.kind_id not in _FUNCTION_VALUES:
         return program
     return _read_by(program, (*program.shapes, Shape.FUNCTION))
+
+
+def _only(nodes: Iterable[Node]) -> Node | None:
+    """Return the one node that is no comment; None if there is another, or none."""
+    found = None
+    for node in nodes:
+        if node.kind_id not in COMMENTS:
+            if found is not None:
+                return None
+            found = node
+    return found
 
 
 def _first_token(payload: bytes) -> int:
@@ -157,10 +173,10 @@ def _shapes_of(script: ParsedProgram) -> tuple[Shape, ...]:
 
 def _is_one_open(script: ParsedProgram) -> bool:
     """Say whether there is one statement, without a semicolon at its end."""
-    statements = [node for node in script.roots if node.kind_id not in COMMENTS]
-    if len(statements) != 1:
+    statement = _only(script.roots)
+    if statement is None:
         return False
-    children = statements[0].children
+    children = statement.children
     return not children or children[-1].kind_id != _SEMICOLON  # a comment may end in one too
 
 

@@ -68,6 +68,7 @@ _SMALL_L = 0x6C
 # `return` and something behind it on the same line that is no comment.
 RETURN_BROKEN = re.compile(rb"return(?![ \t]*+(?:[^\s/\x80-\xff]|/[^/*]))")
 ASYNC_BROKEN = re.compile(rb"async(?! ?[\w$(*])")
+BARE_THIS = re.compile(rb"this(?<![\w$]this)(?![\w$.])")
 
 
 def _table() -> bytearray:
@@ -191,7 +192,7 @@ def _survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
         nodes=nodes,
         dynamic_subscript=dynamic,
         computed_key=computed,
-        bare_this=source.count(b"this") != source.count(b"this."),
+        bare_this=b"this" in source and BARE_THIS.search(source) is not None,
         with_statement=with_,
         escaped_identifier=b"\\u" in source and _has_escaped_name(program),
         escaped_string=escaped,

@@ -107,14 +107,15 @@ def suspect_kinds(source: bytes) -> frozenset[int]:
         found |= {_ARROW}
     if b"throw" in source and _THROW_BROKEN.search(source):
         found |= {_THROW}
-    if b"/?" in source:
+    slashed = b"/" in source
+    if slashed and b"/?" in source:
         found |= {_TERNARY}
     if b"#" in source and source.find(b"#!") > 0:
         found |= {_HASH_BANG}
     if b"\\" in source and _ESCAPED.search(source):
         found |= _ANY_NAME | {_ESCAPE}
     if (
-        (b"*/" in source and _QUOTE_BEHIND_COMMENT.search(source))
+        (slashed and b"*/" in source and _QUOTE_BEHIND_COMMENT.search(source))
         or (b"\r" in source and _QUOTE_BEHIND_CR.search(source))
         or any(_may_close(source, match) for match in _QUOTE_ON_A_LINE.finditer(source))
     ):

@@ -6,6 +6,7 @@ ECMA-262's algorithms read members of their receiver and arguments that a payloa
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import BOTTOM, UNDEFINED, V_UNKNOWN, Known, Value, of
@@ -17,7 +18,7 @@ from evalward.guard.interpret.atom_order import objects_of
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.heap import HeapObject
@@ -142,29 +143,49 @@ class Conditions:
 
     def hold(self, call: Call) -> bool:
         """Whether no member that the algorithm reads is the payload's own, and every object is of the exact kind."""
-        path = call.path
-        if path in _UNMODELLED:
-            return False
-        if path == "Reflect.construct" and (len(call.args) > _NEW_TARGET or call.rest):
-            return False
-        if path in _MAKERS:
-            for atom in call.this:
-                if type(atom) is not Known and atom is not UNDEFINED:
-                    return False
+        return all(condition(self, call) for condition in self._conditions_of(call.path))
+
+    @staticmethod
+    @cache
+    def _conditions_of(path: str) -> tuple[Callable[[Conditions, Call], bool], ...]:
+        """Return the conditions of a function's model; most have none."""
         owner, dot, _ = path.rpartition(".prototype.")
-        if dot and owner in _KINDS:
-            for target in objects_of(call.this):
-                if not self._is_ordinary(target, owner, path):
-                    return False
-        if path in _INVOKES and any(
-            self._overrides(target, _INVOKES[path]) for target in objects_of(call.this)
-        ):
-            return False
-        if path == "Object.assign" and any(target.kind == "proxy" for target in objects_of(call.arg(0))):
-            return False
-        if path in _MATCHING and any(map(self._is_own_pattern, objects_of(call.arg(0)))):
-            return False
-        return path not in _READ_ELEMENTS or not any(
+        applying = (
+            (path in _UNMODELLED, Conditions._is_modelled),
+            (path == "Reflect.construct", Conditions._makes_what_it_is_given),
+            (path in _MAKERS, Conditions._is_on_a_standard_class),
+            (dot and owner in _KINDS, Conditions._is_on_ordinary_objects),
+            (path in _INVOKES, Conditions._is_on_plain_objects),
+            (path == "Object.assign", Conditions._goes_into_no_proxy),
+            (path in _MATCHING, Conditions._has_a_standard_pattern),
+            (path in _READ_ELEMENTS, Conditions._has_plain_elements),
+        )
+        return tuple(condition for applies, condition in applying if applies)
+
+    def _is_modelled(self, call: Call) -> bool:
+        return call.path not in _UNMODELLED
+
+    def _makes_what_it_is_given(self, call: Call) -> bool:
+        return len(call.args) <= _NEW_TARGET and not call.rest
+
+    def _is_on_a_standard_class(self, call: Call) -> bool:
+        return all(type(atom) is Known or atom is UNDEFINED for atom in call.this)
+
+    def _is_on_ordinary_objects(self, call: Call) -> bool:
+        owner, _, _ = call.path.rpartition(".prototype.")
+        return all(self._is_ordinary(target, owner, call.path) for target in objects_of(call.this))
+
+    def _is_on_plain_objects(self, call: Call) -> bool:
+        return not any(self._overrides(target, _INVOKES[call.path]) for target in objects_of(call.this))
+
+    def _goes_into_no_proxy(self, call: Call) -> bool:
+        return all(target.kind != "proxy" for target in objects_of(call.arg(0)))
+
+    def _has_a_standard_pattern(self, call: Call) -> bool:
+        return not any(map(self._is_own_pattern, objects_of(call.arg(0))))
+
+    def _has_plain_elements(self, call: Call) -> bool:
+        return not any(
             self._has_accessors(target) for value in (*call.args, call.rest) for target in objects_of(value)
         )
 

@@ -49,6 +49,14 @@ class Concatenation:
                 return self.unresolved(pieces)
         return frozenset(literals.join_surrogates(text) for text in results)
 
+    def glued(self, one: str, other: str) -> Value:
+        """Return the concatenation of two constants."""
+        text = one + other
+        if len(text) > MAX_STRING_LENGTH:
+            return self.unresolved((of(one), of(other)))
+        self._dataflow.spend(2)
+        return of(literals.join_surrogates(text))
+
     def unresolved(self, pieces: Sequence[Value]) -> Value:
         """Return the concatenation of string values that are not all known."""
         key = tuple(pieces)

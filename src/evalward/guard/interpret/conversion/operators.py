@@ -208,11 +208,11 @@ class Operators:
 
     def _add_atoms(self, one: Atom, other: Atom) -> Value:
         if type(one) is str and type(other) is str:
-            return self._concatenation.concatenated((of(one), of(other)))
+            return self._concatenation.glued(one, other)
         if type(one) is str and type(other) is Primitive:
-            return self._concatenation.concatenated((of(one), of(other.text)))
+            return self._concatenation.glued(one, other.text)
         if type(one) is Primitive and type(other) is str:
-            return self._concatenation.concatenated((of(one.text), of(other)))
+            return self._concatenation.glued(one.text, other)
         if type(one) is Primitive and type(other) is Primitive:
             return number(one.number + other.number).value
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
