@@ -33,11 +33,15 @@ class Payload:
 
 def compose(load: str, style: str, size: str) -> Payload:
     """Return the payload of as many units, in turn, as fit the size."""
+    return Payload(load, style, size, code_within(load, style, SIZES[size]))
+
+
+def code_within(load: str, style: str, room: int) -> bytes:
+    """Return as many units, in turn, as fit into ``room`` bytes."""
     minified = style == "minified"
     folder = PAYLOADS / (f"{load}-minified" if minified else load)
     units = [path.read_bytes().strip() for path in sorted(folder.glob("*.js"))]
     joint = b"" if minified else b"\n"
-    room = SIZES[size]
     chosen: list[bytes] = []
     smallest = min(map(len, units)) + len(joint)
     for unit in cycle(units):
@@ -46,7 +50,7 @@ def compose(load: str, style: str, size: str) -> Payload:
         if len(unit) + len(joint) <= room:
             chosen.append(unit)
             room -= len(unit) + len(joint)
-    return Payload(load, style, size, joint.join(chosen))
+    return joint.join(chosen)
 
 
 def all_payloads() -> list[Payload]:

@@ -124,6 +124,7 @@ def _set_attribute(machine: Machine, call: Call) -> Value:
 
 def _create_element(machine: Machine, call: Call) -> Value:
     names = machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span)
+    machine.expect_frames(names)
     for atom in names:
         if type(atom) is str:
             if _runs(atom):
@@ -176,6 +177,7 @@ def _select(machine: Machine, call: Call) -> Value:
     path = call.path.rpartition(".")[2]
     made = machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
     selectors = call.arg(1 if path.endswith("NS") else 0)
+    machine.expect_frames(selectors)
     if not any(type(text) is str and OF_SCRIPTS.search(text) for text in selectors):
         if selectors and all(type(text) is str and is_plain(text) for text in selectors):
             return _PLAIN if made == _ELEMENT else _of_plain(machine, call, path)

@@ -28,6 +28,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.named_lists import with_element
 from evalward.guard.domain.slots import ENTRY_KEYS, PRIVATE_PREFIX
 from evalward.guard.domain.texts import part_of
 from evalward.guard.domain.values import join
@@ -85,7 +86,7 @@ def boxed(machine: Machine, value: Value, call: Call) -> Value:
 def _assign(machine: Machine, call: Call) -> Value:
     target = boxed(machine, call.arg(0), call)
     sources = call.all(1)
-    for atom in target:
+    for atom in with_element(target):
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
             for one in atom.proxied():
                 if isinstance(one, HeapObject):

@@ -259,6 +259,7 @@ class Composition:
         self.changed = dataflow.changed
         self.escape_object = dataflow.escape_object
         self.expect_elements = exposure.expect_elements
+        self.expect_frames = exposure.expect_frames
         self.custom_elements = exposure.custom_elements
         self.expect_proxies = exposure.expect_proxies
         self.items_of = store.items_of

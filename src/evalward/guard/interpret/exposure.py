@@ -16,6 +16,7 @@ from evalward.guard.domain.atoms import (
     Known,
     Unknown,
     Value,
+    known,
     of,
 )
 from evalward.guard.domain.heap import HeapObject
@@ -32,15 +33,21 @@ from evalward.guard.domain.slots import (
     MAY_HAVE_FOREIGN_CONSTRUCTOR,
     MAY_HAVE_OWN_CALL,
     MAY_HOLD_FUNCTIONS,
+    MAY_MAKE_FRAMES,
+    MAY_NAME_ELEMENTS,
     ON_ANY_HOST,
     ON_PERHAPS_A_HOST,
     SETTER_ON_ANY_HOST,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
+
+_WINDOW: Value = of(known("MessageSource"))  # of which what is read by unknown names is judged
 
 
 def may_be_host(atom: Atom) -> bool:
@@ -142,6 +149,23 @@ class Exposure:
     def expect_deletions(self) -> None:
         """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
         self._store.patches.put(MAY_HAVE_DELETED_CONSTRUCTOR, V_UNDEFINED)
+
+    def expect_frames(self, texts: Iterable[object]) -> None:
+        """Note that the payload makes frames if one of the texts, markup or the name of an element, has one."""
+        for text in texts:
+            if type(text) is str and "frame" in text.lower():
+                self._store.patches.put(MAY_MAKE_FRAMES, V_UNDEFINED)
+                if "name" in text.lower():
+                    self.expect_names()
+
+    def expect_names(self) -> None:
+        """Note that the payload names an element."""
+        self._store.patches.put(MAY_NAME_ELEMENTS, V_UNDEFINED)
+
+    def named_window(self) -> Value:
+        """Return what a name of the page may be: the window of a frame that the payload has named (HTML §7.2.2.3)."""
+        patches = self._store.patches
+        return _WINDOW if patches.has(MAY_MAKE_FRAMES) and patches.has(MAY_NAME_ELEMENTS) else BOTTOM
 
     def expect_results(self) -> None:
         """Note that a generator hands on results of an iterator of the payload, which are no plain objects."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import BOTTOM, NULL, UNKNOWN, V_UNKNOWN, Known, of
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.named_lists import own_elements
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
@@ -45,7 +46,7 @@ class MethodLookup:
                     self._machine.call(current.getters[name], of(target), (), Span.at(current.start)),
                 )
             if current.extensible:
-                result = join(result, current.elements)
+                result = join(result, own_elements(current))
             if UNKNOWN in current.prototype:
                 result = join(result, V_UNKNOWN)
             parents = objects_of(current.prototype) - seen

@@ -100,6 +100,10 @@ class Objects(Protocol):
         """Note that unmodelled code may read, write and call the object."""
         ...
 
+    def expect_frames(self, texts: Iterable[object]) -> None:
+        """Note that the payload makes frames if one of the texts, markup or the name of an element, has one."""
+        ...
+
     def expect_elements(self, made: Value) -> None:
         """Note that an element of the page may be one of these instances of the payload's own class."""
         ...

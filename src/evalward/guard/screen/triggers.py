@@ -160,6 +160,8 @@ _TEXT_METHODS = frozenset(
 _BESIDE = frozenset({b"before", b"after"})
 # Members of an event that may be the window, and what gives the functions of a window without a name of one.
 _WINDOWS_OF_EVENTS = frozenset(b"view source target currentTarget srcElement composedPath".split())
+# A frame that the payload names is a window under that name.
+_FRAMES = frozenset(b"iframe frame frameset IFRAME FRAME FRAMESET".split())
 _BEFORE_MEMBERS = frozenset(b".{,'\"`/\n")  # a dot, a pattern, quotes, or a comment
 _ENDS_NAME = re.compile(rb"(?![\w$])")
 _LISTING = frozenset(b"values entries assign getOwnPropertyDescriptors".split())
@@ -276,9 +278,9 @@ def _is_beside(source: bytes, names: frozenset[bytes]) -> bool:
 
 
 def _may_list_window(source: bytes, present: frozenset[bytes]) -> bool:
-    """Whether the functions of a window that an event carries may be listed or copied, without a name."""
+    """Whether the functions of a frame, or of a window of an event, may be listed or copied without a name."""
     carriers = present & _WINDOWS_OF_EVENTS
-    if not carriers or not any(
+    if present.isdisjoint(_FRAMES) and not any(
         _ENDS_NAME.match(source, end) is not None
         and _BEFORE_MEMBERS.issuperset(before(source, start) or b"-")
         for start, end in places(source, carriers)

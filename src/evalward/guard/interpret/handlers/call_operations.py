@@ -22,6 +22,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.named_lists import with_element
 from evalward.guard.domain.values import is_tainted, join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.constructions import possible_objects
@@ -174,6 +175,7 @@ class CallOperations:
 
     def _judge_dynamic_call(self, owner: Value, key: Value, args: tuple[Value, ...], span: Span) -> None:
         """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
+        owner = with_element(owner)
         if all(type(atom) is not Known for atom in owner):
             return
         resolved = self._property_keys.to_property_key(key, span)

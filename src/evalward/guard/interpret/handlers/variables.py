@@ -59,6 +59,7 @@ class Variables:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
         self._store = state.store
+        self._exposure = state.exposure
         self._findings = state.findings
         self._arguments_given = state.surroundings.arguments_given
         self._bindings = state.surroundings.bindings
@@ -169,7 +170,7 @@ class Variables:
             return join(module, self._of_page(name)) if self._travels(reference) else module
         if member is None:
             inherited = self._catalogued.get_builtin("Object.prototype", name, span)
-            return inherited or of(host(name))
+            return inherited or of(host(name)) | self._exposure.named_window()
         made = self._host_objects.constant(member.result, member.label)
         if made is None:
             made = self._host_objects.materialize(member.result, span.start, member.label, name)

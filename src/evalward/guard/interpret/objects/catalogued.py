@@ -79,6 +79,7 @@ class Catalogued:
         self, state: RunState, held: HeldTexts, host_objects: HostObjects, denied_reads: DeniedReads
     ) -> None:
         self._dataflow = state.dataflow
+        self._exposure = state.exposure
         self._global_object = state.exposure.global_object
         self._store = state.store
         self._patches = state.store.patches
@@ -161,6 +162,7 @@ class Catalogued:
                 member.result, span.start, member.label, f"{atom.path}.{name}"
             )
         made = join(made, self._patches.read(f"{atom.path}.{name}"))
+        made |= self._in_its_place(atom, made)
         if member.result == "text":
             made |= self._dataflow.read(self._held.given)
         elif member.result == "string" and atom.path == "RegExp":
@@ -175,6 +177,11 @@ class Catalogued:
                 self._findings.origin(child, atom, note, span)
                 self._denied_reads.read_denied_data(child, span)
         return made | V_UNDEFINED if member.absent else made
+
+    def _in_its_place(self, owner: Known, made: Value) -> Value:
+        """Return the window that stands in the place of a member of the document, if it is no method."""
+        called = any(type(atom) is Known and self._catalogue.get(atom.path).callable for atom in made)
+        return self._exposure.named_window() if owner.path == "document" and not called else BOTTOM
 
     def _class_of_driver(self, atom: Known, name: str, span: Span) -> Value:
         """Return the class of a driver's object, which holds the same methods: `page.constructor.prototype.evaluate`.
@@ -192,6 +199,7 @@ class Catalogued:
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
         made = self._unlisted_builtin(atom, name, span)
+        made |= self._in_its_place(atom, made)
         put = self._patches.read(f"{atom.path}.{name}")
         return join(made or V_UNDEFINED, put) if put else made  # what is frozen takes nothing
 
@@ -253,7 +261,9 @@ class Catalogued:
             case "named":  # an element or a window by its name, where the host has nothing of its own
                 return _NAMED
             case "host":
-                return of(host(name if atom.path == "globalThis" else f"{atom.path}.{name}"))
+                if atom.path == "globalThis":
+                    return of(host(name)) | self._exposure.named_window()
+                return of(host(f"{atom.path}.{name}"))
             case "undefined" if self._may_have_more(atom.path):
                 return of(host(f"{atom.path}.{name}"), UNDEFINED)
             case "undefined":

@@ -80,6 +80,7 @@ class PageSinks:
     ) -> None:
         self._dataflow = state.dataflow
         self._store = state.store
+        self._exposure = state.exposure
         self._findings = state.findings
         self._strict = state.surroundings.strict
         self._judgement = judgement
@@ -105,6 +106,7 @@ class PageSinks:
         resolved = len(constants) == len(value)
         match kind:
             case "html" | "script" | "document":
+                self._exposure.expect_frames(constants)
                 if (
                     any(is_active(text) or (kind == "script" and text) for text in constants)
                     or ACTIVE_MARKUP in value
@@ -256,6 +258,8 @@ class PageSinks:
     def set_attribute(self, name: Value, value: Value, span: Span) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
         name = self._coercion.to_string(name, span)
+        if any(type(atom) is not str or atom.lower() == "name" for atom in name):
+            self._exposure.expect_names()
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, span, certain=telling)
         self.sink("attribute", value, span)

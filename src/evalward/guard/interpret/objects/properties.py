@@ -26,6 +26,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.named_lists import is_named_list
 from evalward.guard.domain.slots import (
     ANY_OWN_SYMBOL,
     CONSTRUCTOR,
@@ -267,6 +268,8 @@ class Properties:
         certain = False
         if name in TIMERS and TAINTED_DATA in result:  # a copy of what may be a window
             result = join(result, of(known(name)))
+        if is_named_list(target):
+            result = join(result, self._unknown_owners.get_from_list(name, span))
         if target.kind == "proxy" and PROXY_TARGET in target.properties and name[:3] != PRIVATE_PREFIX:
             return join(result, self._get_from_proxy(target, name, this, span)), False
         if name in target.getters:

@@ -32,6 +32,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.named_lists import with_element
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
@@ -97,6 +98,8 @@ class UnknownKeys:
                 return result
         resolved = self._property_keys.to_property_key(key, span)
         result = BOTTOM
+        if resolved.unknown:
+            owner = with_element(owner)
         if resolved.unknown and not self._is_bare(owner):
             checked = span in self._cleared
             if resolved.decoded or resolved.tainted:

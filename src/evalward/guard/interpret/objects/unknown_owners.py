@@ -43,7 +43,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.slots import LENT_OBJECTS, MAY_HOLD_FUNCTIONS
-from evalward.guard.domain.values import REFLECTING
+from evalward.guard.domain.values import REFLECTING, join
 from evalward.guard.interpret.objects.catalogued import INHERITED, INHERITED_ACCESSORS, Catalogued
 from evalward.guard.interpret.objects.intrinsics import PROTOTYPE_OF_HOST, UNKNOWN_PRIMITIVE_PROTOTYPES
 from evalward.guard.interpret.objects.private_api import denied_member
@@ -96,6 +96,18 @@ class UnknownOwners:
         self._held = held
         self._host_objects = host_objects
         self._catalogued = catalogued
+
+    def get_from_list(self, name: str, span: Span) -> Value:
+        """Return what a list of the document may have under a name that lists do not have.
+
+        An element whose name is that of the list stands in its place, and a frame as its window (HTML §3.1.7).
+        """
+        made: Value = BOTTOM
+        if name not in self._catalogue.get("Array.prototype").members:
+            for path in ("Element", "globalThis"):
+                if name in self._catalogue.get(path).members:
+                    made = join(made, self._catalogued.get_from_known(known(path), name, span))
+        return made
 
     def get_from_unknown(self, atom: Atom, name: str, span: Span) -> Value:
         if atom in STRING_UNKNOWNS:

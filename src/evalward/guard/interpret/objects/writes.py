@@ -26,6 +26,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.named_lists import is_named_list, with_element
 from evalward.guard.domain.slots import (
     ADDED_NAMES,
     MAY_SELECT_CONSTRUCTOR,
@@ -147,6 +148,8 @@ class Writes:
         resolved = self._property_keys.to_property_key(key, span)
         for name in resolved.names:
             self.set(owner, name, value, span)
+        if resolved.unknown:
+            owner = with_element(owner)
         if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and _runs(value):
             note = "text that may run is written by a name that the payload decodes itself"
             self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, None, note)
@@ -192,13 +195,7 @@ class Writes:
                 )
             self._judgement.change(atom, span)
             self._known_writes.set_on_shared(atom, name, value, span)
-            kind = "value" if name in ATTRIBUTE_VALUES else self._catalogue.unknown_sinks.get(name)
-            if kind is not None:
-                self._sinks.sink(kind, value, span, certain=False)
-            if name in _TEXTS_OF_NODES:
-                self._sinks.sink("text", value, span, certain=False)
-            if name.startswith("on"):
-                self._sinks.call_handler(value, span.start, of(atom))
+            self._judge_unknown(name, value, of(atom), span)
             if name in _CALLS:
                 self._exposure.expect_calls()
             elif name == "constructor":
@@ -210,6 +207,16 @@ class Writes:
                 self._patches.put(f"unknown.{name}", texts)
             self._judgement.leak(value, Flow.PROPERTY, span)
 
+    def _judge_unknown(self, name: str, value: Value, owner: Value, span: Span) -> None:
+        """Judge a write to what may be an element or a window."""
+        kind = "value" if name in ATTRIBUTE_VALUES else self._catalogue.unknown_sinks.get(name)
+        if kind is not None:
+            self._sinks.sink(kind, value, span, certain=False)
+        if name in _TEXTS_OF_NODES:
+            self._sinks.sink("text", value, span, certain=False)
+        if name.startswith("on"):
+            self._sinks.call_handler(value, span.start, owner)
+
     def _set_on_object(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
         target.readers[self._dataflow.reader] = None  # a setter may come later
         self._judgement.change(target, span)
@@ -219,6 +226,8 @@ class Writes:
             self._judgement.leak(value, Flow.RETURN, span)
         elif not name.startswith(PRIVATE_PREFIX) and _is_kept(target):
             self._judgement.leak(value, Flow.PROPERTY, span)  # an event's `target` is the same object
+        if is_named_list(target):
+            self._judge_unknown(name, value, of(target), span)
         if target.kind == "proxy":
             self._set_through_proxy(target, of(name), value, span)
         if name in target.setters:
