@@ -66,6 +66,7 @@ _OF_CLASSES = frozenset({"constructor", "prototype"})
 _DRIVERS = ("playwright.", "puppeteer", "selenium.")
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
 _NAMED: Value = of(TAINTED_DATA, known("Element"))
+_NAMING_FRAMES = frozenset({"document", "MessageSource"})  # the names of the global object are read elsewhere
 
 # `%IteratorPrototype%` is found as the prototype of any object, or as an object that has none.
 _ITERATORS = dict.fromkeys(("Iterator.prototype", "Object.prototype", ""), "Iterator.prototype.@@iterator")
@@ -179,9 +180,11 @@ class Catalogued:
         return made | V_UNDEFINED if member.absent else made
 
     def _in_its_place(self, owner: Known, made: Value) -> Value:
-        """Return the window that stands in the place of a member of the document, if it is no method."""
+        """Return the window that stands in the place of a member of the document or of a window, if it is no method."""
+        if owner.path not in _NAMING_FRAMES:
+            return BOTTOM
         called = any(type(atom) is Known and self._catalogue.get(atom.path).callable for atom in made)
-        return self._exposure.named_window() if owner.path == "document" and not called else BOTTOM
+        return BOTTOM if called else self._exposure.named_window()
 
     def _class_of_driver(self, atom: Known, name: str, span: Span) -> Value:
         """Return the class of a driver's object, which holds the same methods: `page.constructor.prototype.evaluate`.
