@@ -163,7 +163,7 @@ class Catalogued:
                 member.result, span.start, member.label, f"{atom.path}.{name}"
             )
         made = join(made, self._patches.read(f"{atom.path}.{name}"))
-        made |= self._in_its_place(atom, made)
+        made |= self._in_its_place(atom, name, made)
         if member.result == "text":
             made |= self._dataflow.read(self._held.given)
         elif member.result == "string" and atom.path == "RegExp":
@@ -179,9 +179,11 @@ class Catalogued:
                 self._denied_reads.read_denied_data(child, span)
         return made | V_UNDEFINED if member.absent else made
 
-    def _in_its_place(self, owner: Known, made: Value) -> Value:
+    def _in_its_place(self, owner: Known, name: str, made: Value) -> Value:
         """Return the window that stands in the place of a member of the document or of a window, if it is no method."""
-        if owner.path not in _NAMING_FRAMES:
+        # What may be a window is mostly an element.
+        of_element = owner.path != "document" and name in self._catalogue.get("Element").members
+        if owner.path not in _NAMING_FRAMES or of_element:
             return BOTTOM
         called = any(type(atom) is Known and self._catalogue.get(atom.path).callable for atom in made)
         return BOTTOM if called else self._exposure.named_window()
@@ -202,7 +204,7 @@ class Catalogued:
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
         made = self._unlisted_builtin(atom, name, span)
-        made |= self._in_its_place(atom, made)
+        made |= self._in_its_place(atom, name, made)
         put = self._patches.read(f"{atom.path}.{name}")
         return join(made or V_UNDEFINED, put) if put else made  # what is frozen takes nothing
 
