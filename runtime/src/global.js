@@ -10,6 +10,8 @@ import { callForeign, denied, isRuled, recordOf, standIn, unlisted, v } from './
 import { safeDescriptor } from './wrappers.js';
 import { onGlobalDefine, setOwn } from './writes.js';
 
+const { keyFor } = G.Symbol;
+
 // The globals that this payload has made.
 const made = { __proto__: null };
 
@@ -36,8 +38,17 @@ function isTaken(key) {
 
 // The head of a P′ in a prepared page looks for its run-time under a name that begins so: no payload makes such a global.
 const RESERVED = '__evalward_';
+// Node's own `fetch` and its like look for what programs share under names that begin so.
+const OF_NODE = ['undici.', 'nodejs.'];
 const refuseReserved = (key) => {
-  if (key === SHARED || typeof key === 'string' && apply(stringIndexOf, key, [RESERVED]) === 0) deny('prototype-tampering', 'a reserved global');
+  const isReserved = typeof key === 'string' ? apply(stringIndexOf, key, [RESERVED]) === 0 : key === SHARED || isOfNode(apply(keyFor, undefined, [key]));
+  if (isReserved) deny('prototype-tampering', 'a reserved global');
+};
+
+const isOfNode = (name) => {
+  if (name === undefined) return false;
+  for (let i = 0; i < OF_NODE.length; i++) if (apply(stringIndexOf, name, [OF_NODE[i]]) === 0) return true;
+  return false;
 };
 
 /** Set a global: one that the payload has made, one with a setter, or a new one. @returns {boolean} */

@@ -2,7 +2,7 @@
  * The DOM's natives that the page's rules judge with, captured before any payload. A node's identity is asked of these
  * getters alone, so that neither an own property nor a form control called `attributes` answers in their place.
  */
-import { apply, construct, G as scope, getPrototypeOf, hasOwn, TypeError } from '../natives.js';
+import { apply, construct, G as scope, getPrototypeOf, hasOwn, ownDescriptor, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
 import { memberOf, prototypeOf, readDocument, readStyle } from './captured.js';
 
@@ -165,8 +165,19 @@ export const isUnknown = (element) => {
 const parseText = method('DOMParser', 'parseFromString');
 const makeParser = constructorOf('DOMParser');
 
-/** Markup as a document of its own, without a browsing context. */
-export const parseDocument = (markup, type) => parseText(makeParser(), markup, type);
+const readPolicies = ownDescriptor(scope, 'trustedTypes')?.get;
+const defaultPolicy = prototypeOf('TrustedTypePolicyFactory') === undefined ? undefined : getter('TrustedTypePolicyFactory', 'defaultPolicy');
+
+/**
+ * Markup as a document of its own, without a browsing context. A default policy of Trusted Types makes another text of what is parsed,
+ * so that the markup itself would not be judged: where there is one, it is denied.
+ */
+export const parseDocument = (markup, type) => {
+  if (defaultPolicy !== undefined && (readPolicies === undefined || defaultPolicy(apply(readPolicies, scope, [])) !== null)) {
+    deny('dom-script-injection', 'a default policy of the page rewrites what is parsed');
+  }
+  return parseText(makeParser(), markup, type);
+};
 
 let quiet;
 

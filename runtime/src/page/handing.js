@@ -6,20 +6,21 @@
  */
 import {
   ArrayPrototype, apply, createDataProperty, functionToString, G, get, getPrototypeOf, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
-  regexpExec, symbols, TypeError,
+  regexpExec, stringSlice, symbols, TypeError,
 } from '../natives.js';
 import { deny } from '../denial.js';
 import { denied, isKept, isOpaque, isRuled, onHanding, onMeeting, unwrap } from '../membrane.js';
 import { isOwn } from '../own.js';
 import { ATTRIBUTE, attributeName, ELEMENT, home, kindOf, ownerDocument, parseDocument, rootElement, rootOf } from './dom.js';
+import { tagOf } from './elements.js';
 import { disarmed } from './leaving.js';
 import { includes, string } from './text.js';
 import { isScriptNode, judgeTree, refusePassing } from './trees.js';
 import { judgeAnyValue } from './urls.js';
 import { words } from './words.js';
 
-const DEPTH = 3;
-const MOST = 200;
+const DEPTH = 12;
+const MOST = 2000;
 // A path of names, as helpers take it; no selector or sentence.
 const TO_CONSTRUCTOR = /^(?:\[['"]?)?(?:[^\s.[\]'"]+[.[\]'"]+)*constructor(?:[.[\]'"]+[^\s.[\]'"]*)*$/;
 // The same with any separator: for what is handed over together with a function.
@@ -27,26 +28,9 @@ const WITHIN = /^(?:\S*[^\w$-])?constructor(?:[^\w$-]\S*)?$/;
 // ECMA-262 §20.2.1.1.1: the text of a function that was made of texts.
 const MADE = /^(?:async )?function\*? anonymous\(/;
 const HANDLER = /^on[a-z]+$/i;
-const SINKS = words(
-  'innerHTML outerHTML insertAdjacentHTML setHTMLUnsafe parseHTMLUnsafe srcdoc write writeln createContextualFragment setAttribute setAttributeNS '
-  + 'execCommand',
-);
-
-/** Add the texts in `x` to `list`: names and values of plain data, which page functions take apart. */
-const gather = (x, list, depth) => {
-  if (typeof x === 'string') createDataProperty(list, list.length, x);
-  if (!isObject(x) || depth > DEPTH || isOpaque(x)) return;
-  const above = getPrototypeOf(x);
-  const isList = isArray(x) && above === ArrayPrototype;
-  if (!isList && above !== ObjectPrototype && above !== null) return;
-  const keys = ownKeys(x);
-  for (let i = 0; i < keys.length && list.length < MOST; i++) {
-    const property = ownDescriptor(x, keys[i]);
-    if (property === undefined || typeof keys[i] === 'symbol') continue;
-    if (!isList) createDataProperty(list, list.length, keys[i]);
-    gather(property.value, list, depth + 1);
-  }
-};
+// A sink by its name, also within a path.
+const SINK =
+  /(?:^|[^\w$])(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|parseHTMLUnsafe|srcdoc|write|writeln|createContextualFragment|setAttribute|setAttributeNS|execCommand)(?![\w$])/;
 
 const CONVERSIONS = [symbols.toPrimitive, 'toString', 'valueOf'];
 
@@ -63,47 +47,88 @@ const isOwnConversion = (x) => {
   return false;
 };
 
-/**
- * Add what a native conversion makes of an object that is no plain data: of a String object, an error, a list of tokens.
- * @returns {boolean} whether `x` is such an object
- */
+/** Add what a native conversion makes of an object that is no plain data: of a String object, an error, a list of tokens, a link. */
 const gatherConverted = (x, list) => {
-  const above = getPrototypeOf(x);
-  if (above === null || above === ObjectPrototype || above === ArrayPrototype) return false;
   try {
     createDataProperty(list, list.length, string(x));
   } catch (error) {
     if (getPrototypeOf(error) !== TypeError.prototype) throw error;
   }
+};
+
+/**
+ * Add what `x` holds to what is `found`: texts, which page functions take apart, nodes, and whether there are objects of the host, functions,
+ * code, and what gives a page function something that is not known here.
+ */
+const gather = (x, found, depth) => {
+  const { texts } = found;
+  if (typeof x === 'string') createDataProperty(texts, texts.length, x);
+  if (!isObject(x)) return;
+  if (unwrap(x) === G) found.hasHost = true;
+  else if (kindOf(x) !== 0) {
+    found.nodes++;
+    found.hasHost = true;
+    found.hasCode ||= isCode(x);
+    if (kindOf(x) === ELEMENT && LINKS[tagOf(x)] === true) gatherConverted(x, texts);
+  } else if (isOpaque(x) && !isKept(x)) return;
+  else if (isOwnConversion(x)) found.isConverted = true;
+  else if (typeof x === 'function') found.hasFunction ||= depth === 0;
+  else gatherWithin(x, found, depth);
+};
+
+const gatherWithin = (x, found, depth) => {
+  const { texts } = found;
+  const above = getPrototypeOf(x);
+  const isList = isArray(x) && above === ArrayPrototype;
+  if (!isList && above !== ObjectPrototype && above !== null) {
+    found.hasHost = true;
+    gatherConverted(x, texts);
+  }
+  const isPlain = isList || above === ObjectPrototype || above === null;
+  const keys = ownKeys(x);
+  if (depth > DEPTH || texts.length + keys.length > MOST) {
+    found.isConverted = true;
+    return;
+  }
+  for (let i = 0; i < keys.length; i++) {
+    const property = ownDescriptor(x, keys[i]);
+    if (property === undefined || typeof keys[i] === 'symbol' || !isPlain && !property.enumerable) continue;
+    if (property.get !== undefined && isOwn(property.get)) found.isConverted = true;
+    if (!isList) createDataProperty(texts, texts.length, keys[i]);
+    gather(property.value, found, depth + 1);
+  }
+};
+
+const LINKS = words('a area');
+
+// Whether a function of the page was given a text, or what gives one.
+let isGiven = false;
+
+/** What a helper has made of a text is what the function constructor gives: it may have changed the text. */
+const meetMade = (f) => {
+  if (!isGiven || apply(regexpExec, MADE, [apply(functionToString, f, [])]) === null) return false;
+  denied(f, 'function-constructor', 'what a function of the page makes of a text');
   return true;
 };
 
-// The texts that functions of the page were given; '', which is in every text, stands for what nobody knows.
-const given = [];
+// Where text is no markup to one parser, and markup to another: within SVG, with scripting, as XML.
+const RAW = /<(?:style|title|textarea|xmp|noscript|noembed|noframes|iframe|plaintext|!|\?)/i;
+const MOST_TAGS = 64;
 
-const remember = (text) => {
-  if (given.length > MOST) text = '';
-  if (given[given.length - 1] !== '') createDataProperty(given, given.length, text);
-};
-
-/** A function that a helper has made of a text of the payload's is what the function constructor gives. */
-const meetMade = (f) => {
-  const text = given.length > 0 ? apply(functionToString, f, []) : '';
-  if (apply(regexpExec, MADE, [text]) === null) return false;
-  for (let i = 0; i < given.length; i++) {
-    if (!includes(text, given[i])) continue;
-    denied(f, 'function-constructor', 'what a function of the page makes of a text');
-    return true;
-  }
-  return false;
-};
-
+/** Judge markup that a function of the page may insert anywhere: what may be raw text is judged as markup from each `<` on. */
 const judgeText = (text) => {
   judgeAnyValue(text);
   if (!includes(text, '<')) return;
   refusePassing(text);
   judgeTree(rootElement(parseDocument(text, 'text/html')));
   judgeTree(rootElement(parseDocument('<template>' + text, 'text/html')));
+  if (apply(regexpExec, RAW, [text]) === null) return;
+  let count = 0;
+  for (let i = 1; i < text.length; i++) {
+    if (text[i] !== '<') continue;
+    if (++count > MOST_TAGS) deny('dom-script-injection', 'markup with raw text and many tags');
+    judgeTree(rootElement(parseDocument(apply(stringSlice, text, [i]), 'text/html')));
+  }
 };
 
 const isHandler = (text) => apply(regexpExec, HANDLER, [text]) !== null;
@@ -113,41 +138,24 @@ const isCode = (x) => isScriptNode(x) || kindOf(x) === ATTRIBUTE && isHandler(at
 
 /** Judge a call of a function of the page with `self` and `args`. @returns the texts among these */
 const judgeHanded = (self, args) => {
-  const texts = [];
-  let nodes = 0;
-  let hasCode = false;
-  let hasHost = false;
-  let hasFunction = typeof self === 'function';
-  let isConverted = false;
-  for (let i = -1; i < args.length; i++) {
-    const x = i < 0 ? self : args[i];
-    if (kindOf(x) !== 0) {
-      nodes++;
-      hasHost = true;
-      hasCode ||= isCode(x);
-      continue;
-    }
-    if (i < 0) continue;
-    if (typeof x === 'function') hasFunction = true;
-    else gather(x, texts, 0);
-    if (unwrap(x) === G) hasHost = true;
-    if (!isObject(x) || isOpaque(x) && !isKept(x)) continue;
-    if (isOwnConversion(x)) isConverted = true;
-    else if (typeof x === 'object') hasHost = gatherConverted(x, texts) || hasHost;
-  }
+  const found = { __proto__: null, texts: [], nodes: 0, hasCode: false, hasHost: false, hasFunction: typeof self === 'function', isConverted: false };
+  if (kindOf(self) !== 0) gather(self, found, 0);
+  for (let i = 0; i < args.length; i++) gather(args[i], found, 0);
+  const { texts, nodes, hasCode, hasHost, hasFunction, isConverted } = found;
   if (isConverted && hasFunction) deny('function-constructor', 'an object as a name for a function of the page');
-  if (isConverted) remember('');
+  if (isConverted && nodes > 0) deny('dom-script-injection', 'an object as a name or a text for a function of the page');
+  if (isConverted || texts.length > 0) isGiven = true;
   if (hasCode && nodes + texts.length > 2) deny('dom-script-injection', 'a script or a handler for a function of the page');
   let isSink = false;
   for (let i = 0; i < texts.length; i++) {
     if (apply(regexpExec, hasFunction ? WITHIN : TO_CONSTRUCTOR, [texts[i]]) !== null) {
       deny('function-constructor', 'a name for a function of the page');
     }
-    isSink ||= SINKS[texts[i]] === true;
-    if (texts[i] !== '') remember(texts[i]);
+    isSink ||= apply(regexpExec, SINK, [texts[i]]) !== null;
     if (hasHost) judgeAnyValue(texts[i]);
   }
-  if (nodes === 0 || !isSink) return texts;
+  if (!hasHost || !isSink) return texts;
+  if (isConverted) deny('dom-script-injection', 'an object as a text for a function of the page');
   for (let i = 0; i < texts.length; i++) {
     if (isHandler(texts[i])) deny('dom-script-injection', 'a handler that a function of the page sets');
     judgeText(texts[i]);

@@ -69,6 +69,7 @@ export const INTERFACES = {
   execCommand: 'command Document',
   extractContents: 'deleteRange Range',
   fetch: 'asking @',
+  fetchLater: 'asking @',
   get: 'dictionary0 CredentialsContainer',
   importNode: 'bring Document',
   importScripts: 'worker @',

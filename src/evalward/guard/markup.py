@@ -121,6 +121,8 @@ _MIN_SCHEME: Final = 2
 _MIN_START: Final = 4
 # The scheme, unless `void` or nothing follows it, or it is part of a media type.
 _SCHEME_INSIDE: Final = re.compile(r"(?<![\w/-])javascript(?!:?(?:void|;|$|[\"'\]]))(?![\w-])")
+# What a pattern or a list of patterns compares with begins otherwise.
+_SCHEME_AT_END: Final = re.compile(r"[^\w/^|(-]javascript:\Z|:\"javascript:")
 _GOES_ON: Final = re.compile(r"(?!void\b|;|//)[^\d]")
 _WHOLE: Final = re.compile(
     r"(?:[^<]|</?(?!(?:script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|plaintext|template|svg|math"
@@ -237,10 +239,17 @@ def begins_script_scheme(text: str) -> bool:
     return len(text) >= _MIN_SCHEME and "javascript:".startswith(text.strip().lower())
 
 
+def is_held_script_url(text: str) -> bool:
+    """Whether a longer text, such as JSON, holds the scheme of a script's URL as its end or as a value."""
+    return _SCHEME_AT_END.search(text.translate(_WITHOUT_DROPPED).lower()) is not None
+
+
 def is_part_of_script_url(text: str) -> bool:
     """Whether a text holds the scheme of a script's URL, is the beginning of it, or its end and more."""
     plain = text.translate(_WITHOUT_DROPPED).lower()
-    if _SCHEME_INSIDE.search(plain) or (len(plain) >= _MIN_START and "javascript:".startswith(plain)):
+    if _SCHEME_INSIDE.search(plain) or is_held_script_url(text):
+        return True
+    if len(plain) >= _MIN_START and "javascript:".startswith(plain):
         return True
     end, colon, rest = plain.partition(":")
     return bool(colon and end and _GOES_ON.match(rest)) and "javascript".endswith(end)

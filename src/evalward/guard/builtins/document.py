@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ANY_STRING,
+    COMPOSED_CHARACTER,
     PLAIN_ELEMENT,
     SPELLS_ANY_NAME,
     TAINTED_STRING,
@@ -139,7 +140,7 @@ def _create_element(machine: Machine, call: Call) -> Value:
                 None,
                 UNNAMED_ELEMENT,
             )
-        elif atom is ANY_STRING:
+        elif atom is ANY_STRING or atom is COMPOSED_CHARACTER:
             machine.miss(ELEMENT, call.span)
     return _ELEMENT if TAINTED_STRING in names else _PLAIN  # what another name may be is judged here
 
@@ -147,7 +148,9 @@ def _create_element(machine: Machine, call: Call) -> Value:
 def _create_document(machine: Machine, call: Call) -> Value:
     """``createDocument``: the root element has the given name, and may be moved to the page."""
     for atom in machine.to_string(call.arg(1), call.span):
-        if type(atom) is str and _runs(atom):
+        if type(atom) is not str:
+            machine.report(INJECTION, Rank.BY_KEY, call.span, None, UNNAMED_ELEMENT)
+        elif _runs(atom):
             machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
     return of(known("document"))
 

@@ -29,6 +29,7 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.decodable import may_leave
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.hidden_texts import without_substitutions
 from evalward.guard.domain.script_urls import marks_of_characters, scheme_marks
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import join
@@ -100,7 +101,7 @@ def _replace(machine: Machine, call: Call) -> Value:
         machine.put_element(groups, match)
         more = join(join(match, V_ANY_NUMBER), join(of(groups), V_UNDEFINED))
         made = machine.call(functions, V_UNDEFINED, args, call.span, more)
-        return _respelt(text, machine.to_string(made, call.span))
+        return _respelt(text, machine.to_string(made, call.span)) | _emptied(machine, call)
     texts, olds = (
         constants(machine, call.this, call),
         constants(machine, call.arg(0), call) if not _pattern(call.arg(0)) else None,
@@ -110,7 +111,10 @@ def _replace(machine: Machine, call: Call) -> Value:
         return of(ACTIVE_MARKUP)
     if texts is None or news is None or any("$" in new for new in news):
         made = of(DECODED_STRING) if texts is not None and may_leave(texts) else part_of(text)
-        return made if news is None else made | scheme_marks((V_ANY_STRING, frozenset(news)))
+        if news is None:
+            return made | _emptied(machine, call)
+        # What `$&` and its like stand for may be empty.
+        return made | scheme_marks((V_ANY_STRING, frozenset(news))) | of(*map(without_substitutions, news))
     if olds is None:
         folded = _replace_pattern(machine, call.arg(0), texts, news)
         return folded or (of(DECODED_STRING) if may_leave(texts) else part_of(text))
@@ -118,6 +122,18 @@ def _replace(machine: Machine, call: Call) -> Value:
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
         return part_of(join(text, of(*news)))
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
+
+
+def _emptied(machine: Machine, call: Call) -> Value:
+    """Return a constant text without what is replaced: what it is replaced with may be empty."""
+    texts = constants(machine, call.this, call)
+    if texts is None or len(texts) > _MAX_EMPTIED:
+        return BOTTOM
+    if _pattern(call.arg(0)):
+        return _replace_pattern(machine, call.arg(0), texts, [""])
+    olds = constants(machine, call.arg(0), call)
+    count = -1 if call.path.endswith("All") else 1
+    return BOTTOM if olds is None else of(*(one.replace(old, "", count) for one in texts for old in olds[:1]))
 
 
 def _replace_found(machine: Machine, call: Call, found: Value, text: Value) -> Value:
@@ -143,6 +159,7 @@ def _respelt(text: Value, made: Value) -> Value:
 
 _PLAIN_SOURCE = re.compile(r"[\w .,;:!#%&@~=<>'\"^$|()*+?\[\]{}-]+\Z", re.ASCII)
 _MAX_PRODUCT = 64
+_MAX_EMPTIED = 4
 _MAX_SEARCH = 1_000_000
 _SEARCH_PER_STEP = 100
 _CLASS_OPERATORS = ("--", "&&", "||", "~~", "[[")  # sets of a later dialect

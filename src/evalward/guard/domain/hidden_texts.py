@@ -36,6 +36,7 @@ _FILLED: Final = 64
 """Characters of the longest text that is read without its filling."""
 _ESCAPE: Final = re.compile(r"\\(?:u\{?|x)?([0-9a-fA-F]{1,6})\}?\s?")
 _NUMBER: Final = re.compile(r"\d+")
+_REPLACED: Final = re.compile(r"\$(?:[&'`$]|\d\d?|<[^>]*>)")
 _LAST_CHARACTER: Final = 0x10FFFF
 _BYTE: Final = range(9, 256)
 _MIN_NUMBERS: Final = 8
@@ -43,9 +44,16 @@ _MIN_BYTES: Final = 8
 """Of the characters of ``javascript``, nine differ; an element with a handler needs more."""
 
 
+def without_substitutions(text: str) -> str:
+    """Return the text of a replacement without what stands for parts of the match (ECMA-262 §22.1.3.19.1)."""
+    return _REPLACED.sub("", text)
+
+
 def readings(text: str) -> Iterator[str]:
     """Yield what ``text`` may be read as."""
     yield text[::-1]
+    if "$" in text:
+        yield without_substitutions(text)
     if "\\" in text:
         yield _ESCAPE.sub(_character, text)
     if not text.isascii():

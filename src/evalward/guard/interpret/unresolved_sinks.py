@@ -25,7 +25,13 @@ from evalward.guard.domain.hidden_texts import (
 )
 from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.script_texts import any_script, may_act
-from evalward.guard.markup import is_active, is_part_of_script_url, is_running_name, is_script_url
+from evalward.guard.markup import (
+    is_active,
+    is_held_script_url,
+    is_part_of_script_url,
+    is_running_name,
+    is_script_url,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -151,6 +157,8 @@ def _harmed_by_addresses(
     found = set[str]()
     if kinds & {ADDRESS, URL} and any(map(is_part_of_script_url, texts)):
         found |= {ADDRESS, URL}
-    if kinds & {LINK, URL} and any(is_script_url(text) and not _IDLE.match(text) for text in texts):
+    if kinds & {LINK, URL} and any(
+        is_held_script_url(text) or (is_script_url(text) and not _IDLE.match(text)) for text in texts
+    ):
         found |= {LINK, URL}
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.constructs import dynamic_key
+from evalward.guard.constructs import dynamic_key, proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
@@ -175,6 +175,12 @@ class CallOperations:
 
     def _judge_dynamic_call(self, owner: Value, key: Value, args: tuple[Value, ...], span: Span) -> None:
         """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
+        if (
+            any("__proto__" in value for value in args)
+            and self._property_keys.to_property_key(key, span).unknown
+        ):
+            note = "what is selected by a key that cannot be resolved is given `__proto__`"
+            self._findings.report(proto.LABEL, Rank.BY_KEY, span, None, note)
         owner = with_element(owner)
         if all(type(atom) is not Known for atom in owner):
             return

@@ -11,6 +11,7 @@ from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     ANY_STRING,
     BOTTOM,
+    COMPOSED_CHARACTER,
     COMPOSED_STRING,
     DECODED_STRING,
     SCHEME_LETTERS,
@@ -62,6 +63,8 @@ _CODE = re.compile(
     r"(?:X|Y|Z|3d)?\()[A-Za-z_$][\w$.]*(?:\(|`)",
 )
 _SPELLS_SCHEME = SPELLS_ANY_NAME | {SCHEME_LETTERS}
+# What the payload may have put together itself.
+_OF_PAYLOAD = frozenset({ANY_STRING, COMPOSED_STRING, COMPOSED_CHARACTER})
 _WORDS = re.compile(r"[\w\s.#%\[\]-]*")
 INJECTION = dom_script_injection.LABEL
 
@@ -169,9 +172,9 @@ class PageSinks:
 
     def _miss(self, value: Value, span: Span) -> None:
         """Note a URL, or a part of one, that is not known."""
-        if ANY_STRING in value:
+        if not value.isdisjoint(_OF_PAYLOAD):
             self._findings.miss(URL, span)
-        elif TAINTED_STRING in value:
+        elif TAINTED_STRING in value or TAINTED_DATA in value:
             self._findings.miss(LINK, span)
 
     def _judge_url(self, value: Value, constants: list[str], span: Span, *, certain: bool) -> None:
@@ -281,6 +284,7 @@ class PageSinks:
                 atom is TAINTED_STRING
                 or atom is TAINTED_DATA
                 or atom in SPELLS_ANY_NAME
+                or atom is COMPOSED_CHARACTER
                 or (self._strict and atom is ANY_STRING)
             ):
                 self._findings.report(

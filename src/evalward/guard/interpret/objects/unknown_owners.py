@@ -27,6 +27,7 @@ from evalward.guard.domain.atoms import (
     CONSTRUCTOR_OF_UNKNOWN,
     CONSTRUCTORS_OF_UNKNOWN,
     HOST_HELD_TEXT,
+    NEVER_CALLABLE,
     OPAQUE_HOST_MEMBER,
     STRING_UNKNOWNS,
     TAINTED_DATA,
@@ -37,6 +38,7 @@ from evalward.guard.domain.atoms import (
     V_ANY_NUMBER,
     Host,
     Known,
+    Unknown,
     Value,
     host,
     known,
@@ -79,6 +81,19 @@ _OF_TEXTS = frozenset(
     }
 )
 
+# What reads and changes prototypes and descriptors.
+_OF_OBJECT = frozenset(
+    {
+        "assign",
+        "getPrototypeOf",
+        "setPrototypeOf",
+        "getOwnPropertyDescriptor",
+        "getOwnPropertyDescriptors",
+        "defineProperty",
+        "defineProperties",
+    }
+)
+
 
 class UnknownOwners:
     """Reads by a name from an unknown owner."""
@@ -110,6 +125,12 @@ class UnknownOwners:
         return made
 
     def get_from_unknown(self, atom: Atom, name: str, span: Span) -> Value:
+        made = self._get_from_unknown(atom, name, span)
+        if name in _OF_OBJECT and type(atom) is Unknown and atom not in NEVER_CALLABLE:
+            made |= of(known(f"Object.{name}"))  # the `constructor` of any object may be `Object`
+        return made
+
+    def _get_from_unknown(self, atom: Atom, name: str, span: Span) -> Value:
         if atom in STRING_UNKNOWNS:
             if name == "length" or not is_index(name):
                 return (
