@@ -35,6 +35,7 @@ _SHORT: Final = 5
 _FILLED: Final = 64
 """Characters of the longest text that is read without its filling."""
 _ESCAPE: Final = re.compile(r"\\(?:u\{?|x)?([0-9a-fA-F]{1,6})\}?\s?")
+_ESCAPE_OF_FOUR: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # JSON's: another digit may follow
 _NUMBER: Final = re.compile(r"\d+")
 _REPLACED: Final = re.compile(r"\$(?:[&'`$]|\d\d?|<[^>]*>)")
 _LAST_CHARACTER: Final = 0x10FFFF
@@ -56,6 +57,7 @@ def readings(text: str) -> Iterator[str]:
         yield without_substitutions(text)
     if "\\" in text:
         yield _ESCAPE.sub(_character, text)
+        yield _ESCAPE_OF_FOUR.sub(_character, text)
     if not text.isascii():
         yield unicodedata.normalize("NFKC", text)
     numbers = _NUMBER.findall(text)

@@ -64,7 +64,7 @@ _CODE = re.compile(
 )
 _SPELLS_SCHEME = SPELLS_ANY_NAME | {SCHEME_LETTERS}
 # What the payload may have put together itself.
-_OF_PAYLOAD = frozenset({ANY_STRING, COMPOSED_STRING, COMPOSED_CHARACTER})
+_OF_PAYLOAD = frozenset({COMPOSED_STRING, COMPOSED_CHARACTER})
 _WORDS = re.compile(r"[\w\s.#%\[\]-]*")
 INJECTION = dom_script_injection.LABEL
 
@@ -168,13 +168,13 @@ class PageSinks:
         if any(is_script_scheme(text) for text in constants) or (certain and value & _SPELLS_SCHEME):
             self._findings.report(INJECTION, Rank.USED, span, None, "the URL becomes a script")
         else:
-            self._miss(value, span)
+            self._miss(value, span, certain=certain)
 
-    def _miss(self, value: Value, span: Span) -> None:
+    def _miss(self, value: Value, span: Span, *, certain: bool) -> None:
         """Note a URL, or a part of one, that is not known."""
-        if not value.isdisjoint(_OF_PAYLOAD):
+        if ANY_STRING in value or (certain and not value.isdisjoint(_OF_PAYLOAD)):
             self._findings.miss(URL, span)
-        elif TAINTED_STRING in value or TAINTED_DATA in value:
+        elif TAINTED_STRING in value or (certain and TAINTED_DATA in value):
             self._findings.miss(LINK, span)
 
     def _judge_url(self, value: Value, constants: list[str], span: Span, *, certain: bool) -> None:
@@ -188,7 +188,7 @@ class PageSinks:
             note = "the payload writes a part of a script's URL"
             self._findings.report(INJECTION, Rank.BY_KEY, span, None, note)
         else:
-            self._miss(value, span)
+            self._miss(value, span, certain=certain)
 
     def _judge_text(self, value: Value, span: Span, *, certain: bool) -> None:
         """Judge the text of an element that may be a script: found by its id, it may be one that has not run."""
