@@ -57,9 +57,7 @@ def test_a_line_rises_with_its_values() -> None:
     axis = powers_of_ten("x", [2, 900], str)
     image = draw("a < b", axis, axis, [Line("one", ((1, 1), (1000, 1000)))])
 
-    (path,) = [
-        each.get("d") or "" for each in ET.fromstring(image).iter(f"{SVG}path") if each.get("fill")
-    ]
+    (path,) = [each.get("d") or "" for each in ET.fromstring(image).iter(f"{SVG}path") if each.get("fill")]
     (left, bottom), (right, top) = (map(float, pair.split()) for pair in path[1:].split("L"))
     assert left < right
     assert top < bottom  # an image counts downwards

@@ -26,7 +26,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.call import Call
-from evalward.guard.domain.decodable import may_leave
+from evalward.guard.domain.decodable import begins_name, may_leave
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.hidden_texts import without_substitutions
@@ -34,9 +34,11 @@ from evalward.guard.domain.script_urls import marks_of_characters, scheme_marks
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
-from evalward.guard.markup import is_active
+from evalward.guard.markup import is_active, is_running_name, is_script_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evalward.guard.interpret.machine import Machine, Transfer
 
 
@@ -114,7 +116,9 @@ def _replace(machine: Machine, call: Call) -> Value:
         if news is None:
             return made | _emptied(machine, call)
         # What `$&` and its like stand for may be empty.
-        return made | scheme_marks((V_ANY_STRING, frozenset(news))) | of(*map(without_substitutions, news))
+        return (
+            made | scheme_marks((V_ANY_STRING, frozenset(news))) | _telling(map(without_substitutions, news))
+        )
     if olds is None:
         folded = _replace_pattern(machine, call.arg(0), texts, news)
         return folded or (of(DECODED_STRING) if may_leave(texts) else part_of(text))
@@ -130,10 +134,19 @@ def _emptied(machine: Machine, call: Call) -> Value:
     if texts is None or len(texts) > _MAX_EMPTIED:
         return BOTTOM
     if _pattern(call.arg(0)):
-        return _replace_pattern(machine, call.arg(0), texts, [""])
+        return _telling(a for a in _replace_pattern(machine, call.arg(0), texts, [""]) if type(a) is str)
     olds = constants(machine, call.arg(0), call)
     count = -1 if call.path.endswith("All") else 1
-    return BOTTOM if olds is None else of(*(one.replace(old, "", count) for one in texts for old in olds[:1]))
+    return BOTTOM if olds is None else _telling(one.replace(old, "", count) for one in texts for old in olds)
+
+
+def _telling(texts: Iterable[str]) -> Value:
+    """Return those texts that a sink would judge, or that begin a name: others say no more than what is unknown."""
+    return frozenset(
+        text
+        for text in texts
+        if begins_name((text,)) or is_running_name(text) or is_script_url(text) or is_active(text)
+    )
 
 
 def _replace_found(machine: Machine, call: Call, found: Value, text: Value) -> Value:
