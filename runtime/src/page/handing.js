@@ -32,6 +32,8 @@ const HANDLER = /^on[a-z]+$/i;
 const SINK =
   /(?:^|[^\w$])(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|parseHTMLUnsafe|srcdoc|write|writeln|createContextualFragment|setAttribute|setAttributeNS|execCommand)(?![\w$])/;
 
+// Elements that convert to a URL.
+const LINKS = words('a area');
 const CONVERSIONS = [symbols.toPrimitive, 'toString', 'valueOf'];
 
 /** Whether the payload says what becomes of `x` when it is converted, which may be another text each time. */
@@ -58,7 +60,7 @@ const gatherConverted = (x, list) => {
 
 /**
  * Add what `x` holds to what is `found`: texts, which page functions take apart, nodes, and whether there are objects of the host, functions,
- * code, and what gives a page function something that is not known here.
+ * code, and objects of which it is not known what a function of the page reads there.
  */
 const gather = (x, found, depth) => {
   const { texts } = found;
@@ -80,11 +82,11 @@ const gatherWithin = (x, found, depth) => {
   const { texts } = found;
   const above = getPrototypeOf(x);
   const isList = isArray(x) && above === ArrayPrototype;
-  if (!isList && above !== ObjectPrototype && above !== null) {
+  const isPlain = isList || above === ObjectPrototype || above === null;
+  if (!isPlain) {
     found.hasHost = true;
     gatherConverted(x, texts);
   }
-  const isPlain = isList || above === ObjectPrototype || above === null;
   const keys = ownKeys(x);
   if (depth > DEPTH || texts.length + keys.length > MOST) {
     found.isConverted = true;
@@ -98,8 +100,6 @@ const gatherWithin = (x, found, depth) => {
     gather(property.value, found, depth + 1);
   }
 };
-
-const LINKS = words('a area');
 
 // Whether a function of the page was given a text, or what gives one.
 let isGiven = false;

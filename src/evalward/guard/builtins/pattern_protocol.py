@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, V_ANY_STRING, Value, of
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_STRING, Primitive, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
@@ -59,3 +59,8 @@ def inside(machine: Machine, matches: Value, call: Call) -> Value:
 def texts_inside(machine: Machine, matches: Value, call: Call) -> Value:
     """Return those of them that are put into a text, as ToString gives them."""
     return machine.to_string(inside(machine, matches, call), call.span)
+
+
+def is_pattern(value: Value) -> bool:
+    """Whether a value may be a regular expression, or another object with the methods of one."""
+    return any(not (type(atom) is str or type(atom) is Primitive) for atom in value)

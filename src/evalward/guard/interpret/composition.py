@@ -140,7 +140,6 @@ class Composition:
             judgement,
             property_keys,
             operators,
-            catalogued,
             properties,
             listed_keys,
             writes,
@@ -151,7 +150,6 @@ class Composition:
         call_operations = CallOperations(
             state,
             property_keys,
-            catalogued,
             properties,
             unknown_callbacks,
             unknown_keys,

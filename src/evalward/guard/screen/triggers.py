@@ -161,7 +161,7 @@ _BESIDE = frozenset({b"before", b"after"})
 # Members of an event that may be the window, and what gives the functions of a window without a name of one.
 _WINDOWS_OF_EVENTS = frozenset(b"view source target currentTarget srcElement composedPath".split())
 # A frame that the payload names is a window under that name.
-_FRAMES = frozenset(b"iframe frame frameset IFRAME FRAME FRAMESET".split())
+_NAMING = re.compile(rb"\.\s*name(?![\w$])" + _WRITTEN.pattern + rb"|['\"`]name['\"`]")
 _BEFORE_MEMBERS = frozenset(b".{,'\"`/\n")  # a dot, a pattern, quotes, or a comment
 _ENDS_NAME = re.compile(rb"(?![\w$])")
 _LISTING = frozenset(b"values entries assign getOwnPropertyDescriptors".split())
@@ -279,15 +279,17 @@ def _is_beside(source: bytes, names: frozenset[bytes]) -> bool:
 
 def _may_list_window(source: bytes, present: frozenset[bytes]) -> bool:
     """Whether the functions of a frame, or of a window of an event, may be listed or copied without a name."""
+    lists = b"Object" in present and not present.isdisjoint(_LISTING)
+    if not lists and _OBJECT_SPREAD.search(source) is None:
+        return False
+    # The tag of the frame may be put together, or stand in capitals.
+    if b"frame" in source.lower() or (b"name" in present and _NAMING.search(source) is not None):
+        return True
     carriers = present & _WINDOWS_OF_EVENTS
-    if present.isdisjoint(_FRAMES) and not any(
+    return any(
         _ENDS_NAME.match(source, end) is not None
         and _BEFORE_MEMBERS.issuperset(before(source, start) or b"-")
         for start, end in places(source, carriers)
-    ):
-        return False
-    return _OBJECT_SPREAD.search(source) is not None or (
-        b"Object" in present and not present.isdisjoint(_LISTING)
     )
 
 

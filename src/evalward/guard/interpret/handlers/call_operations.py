@@ -27,6 +27,7 @@ from evalward.guard.domain.values import is_tainted, join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.constructions import possible_objects
 from evalward.guard.interpret.handlers.unknown_callbacks import REDUCING
+from evalward.guard.interpret.objects.constructors import relabelled
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
     from evalward.guard.interpret.handlers.limited_reads import LimitedReads
     from evalward.guard.interpret.handlers.unknown_callbacks import UnknownCallbacks
-    from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.super_reads import SuperReads
@@ -58,7 +58,6 @@ class CallOperations:
         self,
         state: RunState,
         property_keys: PropertyKeys,
-        catalogued: Catalogued,
         properties: Properties,
         unknown_callbacks: UnknownCallbacks,
         unknown_keys: UnknownKeys,
@@ -79,7 +78,6 @@ class CallOperations:
         self._lowered = state.surroundings.lowered
         self._strict = state.surroundings.strict
         self._property_keys = property_keys
-        self._catalogued = catalogued
         self._properties = properties
         self._unknown_callbacks = unknown_callbacks
         self._unknown_keys = unknown_keys
@@ -159,7 +157,7 @@ class CallOperations:
                 else self._listed_keys.get_by(one, key, span)
             )
             if twice and asks_constructor:
-                function = self._catalogued.relabelled(function)
+                function = relabelled(self._findings, function)
             result = join(result, self._calls.call(function, one, args, span, rest))
             if key == "toString" and args and (atom is UNKNOWN or type(atom) is Host):
                 result = join(result, of(SCHEME_LETTERS))  # a number's digits, in a radix beyond ten
@@ -175,18 +173,15 @@ class CallOperations:
 
     def _judge_dynamic_call(self, owner: Value, key: Value, args: tuple[Value, ...], span: Span) -> None:
         """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
-        if (
-            any("__proto__" in value for value in args)
-            and self._property_keys.to_property_key(key, span).unknown
-        ):
-            note = "what is selected by a key that cannot be resolved is given `__proto__`"
-            self._findings.report(proto.LABEL, Rank.BY_KEY, span, None, note)
-        owner = with_element(owner)
-        if all(type(atom) is not Known for atom in owner):
+        owner, gives_prototype = with_element(owner), any("__proto__" in value for value in args)
+        if not gives_prototype and all(type(atom) is not Known for atom in owner):
             return
         resolved = self._property_keys.to_property_key(key, span)
         if not resolved.unknown or not any(args):
             return
+        if gives_prototype:
+            note = "what is selected by a key that cannot be resolved is given `__proto__`"
+            self._findings.report(proto.LABEL, Rank.BY_KEY, span, None, note)
         for atom in owner:
             if type(atom) is not Known:
                 continue

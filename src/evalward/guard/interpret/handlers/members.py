@@ -8,6 +8,7 @@ from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.interpret.objects.constructors import relabelled
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.handlers.limited_reads import LimitedReads
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.super_reads import SuperReads
@@ -33,7 +33,6 @@ class Members:
         judgement: Judgement,
         property_keys: PropertyKeys,
         operators: Operators,
-        catalogued: Catalogued,
         properties: Properties,
         listed_keys: ListedKeys,
         writes: Writes,
@@ -51,7 +50,6 @@ class Members:
         self._judgement = judgement
         self._property_keys = property_keys
         self._operators = operators
-        self._catalogued = catalogued
         self._properties = properties
         self._listed_keys = listed_keys
         self._writes = writes
@@ -72,7 +70,7 @@ class Members:
                 made = self._limited_reads.get_constructor(owner, classes, instruction[5])
             self._asks_constructor(instruction[1])
             return (
-                self._catalogued.relabelled(made)
+                relabelled(self._findings, made)
                 if instruction[2] in self._limited_reads.constructors
                 else made
             )
@@ -88,7 +86,7 @@ class Members:
             self._asks_constructor(instruction[1])
             made = self._listed_keys.get_by(owner, key, instruction[5])
             return (
-                self._catalogued.relabelled(made)
+                relabelled(self._findings, made)
                 if instruction[2] in self._limited_reads.constructors
                 else made
             )

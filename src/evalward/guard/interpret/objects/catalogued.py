@@ -31,6 +31,7 @@ from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_PREFIX, SYMBOL_SPECIES
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.objects.constructors import class_of_driver, constructor_named
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.private_api import denied_member
 from evalward.guard.syntax.literals import is_index
@@ -48,7 +49,6 @@ INHERITED = frozenset(
 INHERITED_ACCESSORS = frozenset(
     {"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"}
 )
-
 
 # What TypeScript defines unless it is there, as in `var __awaiter = (this && this.__awaiter) || function …`.
 _COMPILER_HELPERS = frozenset(
@@ -109,7 +109,7 @@ class Catalogued:
             member = entry.members.get(name)
             if member is not None:
                 if name == "constructor":
-                    return self._constructor(member.result[1:], span)
+                    return constructor_named(self._findings, member.result[1:], span)
                 constant = self._host_objects.constant(member.result, member.label)
                 if constant is not None and member.label is None:
                     return constant | V_UNDEFINED if member.absent else constant
@@ -133,26 +133,17 @@ class Catalogued:
             else BOTTOM
         )
 
-    def _constructor(self, path: str, span: Span) -> Value:
-        if path == "Function":
-            made = known("Function", function_constructor.LABEL)
-            self._findings.origin(made, None, "`constructor` of a function is `Function`", span)
-            return of(made)
-        made = known(path, by_constructor=True)
-        self._findings.origin(made, None, f"`constructor` is `{path}`", span)
-        return of(made)
-
     def get_from_known(self, atom: Known, name: str, span: Span) -> Value:
         entry = self._catalogue.get(atom.path)
         if name in _OF_CLASSES and entry.unresolved == "playwright":
-            return self._class_of_driver(atom, name, span)
+            return class_of_driver(self._findings, atom, name, span)
         member = entry.members.get(name)
         if member is None:
             return self._unlisted(atom, name, span)
         if name == "constructor":
             if not atom.path.endswith(("prototype", "Element", "electron.app")):
                 return self._unlisted(atom, name, span)
-            return self._constructor(member.result[1:], span)
+            return constructor_named(self._findings, member.result[1:], span)
         if atom.path == "DOMInterface" and name == "prototype":
             return of(ELEMENT_PROTOTYPE)
         if member.result == "symbol" and atom.path == "Symbol":
@@ -187,19 +178,6 @@ class Catalogued:
             return BOTTOM
         called = any(type(atom) is Known and self._catalogue.get(atom.path).callable for atom in made)
         return BOTTOM if called else self._exposure.named_window()
-
-    def _class_of_driver(self, atom: Known, name: str, span: Span) -> Value:
-        """Return the class of a driver's object, which holds the same methods: `page.constructor.prototype.evaluate`.
-
-        One entry stands for the object and its class; the latter is marked as read by `constructor`.
-        """
-        if name == "prototype":
-            return of(known(atom.path)) if atom.by_constructor else BOTTOM
-        if not atom.by_constructor:
-            return of(known(atom.path, by_constructor=True))
-        made = known("Function", constructor_chain.LABEL)
-        self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", span)
-        return of(made)
 
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
@@ -325,17 +303,6 @@ class Catalogued:
                 made.readers[self._dataflow.reader] = None
                 value |= made.elements
         return value
-
-    def relabelled(self, value: Value) -> Value:
-        """Return ``Function`` under the label of a chain that reads ``constructor`` twice."""
-        if not any(type(atom) is Known and atom.label == function_constructor.LABEL for atom in value):
-            return value
-        made = known("Function", constructor_chain.LABEL)
-        for atom in value:
-            if type(atom) is Known and atom.label == function_constructor.LABEL:
-                self._findings.origins.setdefault(made, self._findings.origins.get(atom, ()))
-        kept = frozenset(a for a in value if not (type(a) is Known and a.label == function_constructor.LABEL))
-        return kept | of(made)
 
     def global_value(self, name: str) -> Value:
         """Return what the payload assigned to a name of the global object."""
