@@ -5,12 +5,14 @@ No list names all code that keeps what it is given, and gives it back (guard.md 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
     NEVER_CALLABLE,
     UNKNOWN,
+    V_ANY_STRING,
     V_UNDEFINED,
     Host,
     Known,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
 
+_NAME = re.compile(r"name\s*=\s*[\"']?([^\s\"'<>&]+)(?=[\s\"'>])", re.IGNORECASE)  # of an element in markup
 _WINDOW: Value = of(known("MessageSource"))  # of which what is read by unknown names is judged
 
 
@@ -156,16 +159,18 @@ class Exposure:
             if type(text) is str and "frame" in text.lower():
                 self._store.patches.put(MAY_MAKE_FRAMES, V_UNDEFINED)
                 if "name" in text.lower():
-                    self.expect_names()
+                    self.expect_names(frozenset(_NAME.findall(text)) or V_ANY_STRING)
 
-    def expect_names(self) -> None:
-        """Note that the payload names an element."""
-        self._store.patches.put(MAY_NAME_ELEMENTS, V_UNDEFINED)
+    def expect_names(self, names: Value) -> None:
+        """Note the names that the payload gives to elements."""
+        self._store.patches.put(MAY_NAME_ELEMENTS, names)
 
-    def named_window(self) -> Value:
-        """Return what a name of the page may be: the window of a frame that the payload has named (HTML §7.2.2.3)."""
-        patches = self._store.patches
-        return _WINDOW if patches.has(MAY_MAKE_FRAMES) and patches.has(MAY_NAME_ELEMENTS) else BOTTOM
+    def named_window(self, name: str) -> Value:
+        """Return the window that a name of the page may be: that of a frame which has this name (HTML §7.2.2.3)."""
+        if not self._store.patches.has(MAY_MAKE_FRAMES):
+            return BOTTOM
+        given = self._store.patches.read(MAY_NAME_ELEMENTS)
+        return _WINDOW if name in given or any(type(atom) is not str for atom in given) else BOTTOM
 
     def expect_results(self) -> None:
         """Note that a generator hands on results of an iterator of the payload, which are no plain objects."""

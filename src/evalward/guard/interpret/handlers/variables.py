@@ -170,7 +170,7 @@ class Variables:
             return join(module, self._of_page(name)) if self._travels(reference) else module
         if member is None:
             inherited = self._catalogued.get_builtin("Object.prototype", name, span)
-            return inherited or of(host(name)) | self._exposure.named_window()
+            return inherited or of(host(name)) | self._exposure.named_window(name)
         made = self._host_objects.constant(member.result, member.label)
         if made is None:
             made = self._host_objects.materialize(member.result, span.start, member.label, name)

@@ -177,7 +177,7 @@ class Catalogued:
         if owner.path not in _NAMING_FRAMES or of_element:
             return BOTTOM
         called = any(type(atom) is Known and self._catalogue.get(atom.path).callable for atom in made)
-        return BOTTOM if called else self._exposure.named_window()
+        return BOTTOM if called else self._exposure.named_window(name)
 
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
@@ -245,7 +245,7 @@ class Catalogued:
                 return _NAMED
             case "host":
                 if atom.path == "globalThis":
-                    return of(host(name)) | self._exposure.named_window()
+                    return of(host(name)) | self._exposure.named_window(name)
                 return of(host(f"{atom.path}.{name}"))
             case "undefined" if self._may_have_more(atom.path):
                 return of(host(f"{atom.path}.{name}"), UNDEFINED)

@@ -84,8 +84,8 @@ class KnownWrites:
         ):
             self._findings.report(atom.label, Rank.USED, span, atom, f"`{atom.path}` is written")
             return
-        if name == "name":
-            self._exposure.expect_names()
+        if name == "name" or (name in ATTRIBUTE_VALUES and atom.path.endswith("Attr")):
+            self._exposure.expect_names(value)
         if atom.path == "globalThis":
             self._judgement.use(value, Flow.GLOBAL, span)
             self._set_global(name, value)
@@ -122,7 +122,7 @@ class KnownWrites:
     def set_on_shared(self, owner: Atom, name: str, value: Value, span: Span) -> None:
         """Write to an unknown object that all code may share: one that was given away, a class by `constructor`."""
         if name == "name":
-            self._exposure.expect_names()
+            self._exposure.expect_names(value)
         self._set_on_window(name, value)
         shared = self._exposure.lent_builtins()
         for atom in shared | _CLASSES if owner in CONSTRUCTORS_OF_UNKNOWN else shared:

@@ -262,7 +262,7 @@ class PageSinks:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
         name = self._coercion.to_string(name, span)
         if any(type(atom) is not str or atom.lower() == "name" for atom in name):
-            self._exposure.expect_names()
+            self._exposure.expect_names(value)
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, span, certain=telling)
         self.sink("attribute", value, span)
