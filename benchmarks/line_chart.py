@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 190, 34, 50
-# Okabe and Ito's palette, which people with any kind of colour vision can tell apart.
+# Okabe and Ito's palette, which people with any kind of colour vision can distinguish.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
 

@@ -166,18 +166,30 @@ const parseText = method('DOMParser', 'parseFromString');
 const makeParser = constructorOf('DOMParser');
 
 const readPolicies = ownDescriptor(scope, 'trustedTypes')?.get;
-const defaultPolicy = prototypeOf('TrustedTypePolicyFactory') === undefined ? undefined : getter('TrustedTypePolicyFactory', 'defaultPolicy');
+const defaultPolicy = getter('TrustedTypePolicyFactory', 'defaultPolicy');
+const trustedHtml = method('TrustedTypePolicy', 'createHTML');
+const trustedText = method('TrustedHTML', 'toString');
 
 /**
- * Markup as a document of its own, without a browsing context. A default policy of Trusted Types makes another text of what is parsed,
- * so that the markup itself would not be judged: where there is one, it is denied.
+ * The markup as a parser of the page gets it. A default policy of Trusted Types may make another text of it, so that the markup itself
+ * would not be judged: that is denied. What the policy leaves as it is passes as its own, so that it is not asked again.
  */
-export const parseDocument = (markup, type) => {
-  if (defaultPolicy !== undefined && (readPolicies === undefined || defaultPolicy(apply(readPolicies, scope, [])) !== null)) {
-    deny('dom-script-injection', 'a default policy of the page rewrites what is parsed');
+const unchanged = (markup) => {
+  if (prototypeOf('TrustedTypePolicyFactory') === undefined) return markup;
+  const policy = readPolicies === undefined ? missing() : defaultPolicy(apply(readPolicies, scope, []));
+  if (policy === null) return markup;
+  let trusted;
+  try {
+    trusted = trustedHtml(policy, markup, 'TrustedHTML', 'DOMParser parseFromString');
+  } catch (error) {
+    return brandFails(error, markup); // without a rule for markup the parser refuses it, if the page asks that of it
   }
-  return parseText(makeParser(), markup, type);
+  if (trustedText(trusted) !== markup) deny('dom-script-injection', 'a default policy of the page rewrites what is parsed');
+  return trusted;
 };
+
+/** Markup as a document of its own, without a browsing context. */
+export const parseDocument = (markup, type) => parseText(makeParser(), unchanged(markup), type);
 
 let quiet;
 
