@@ -1,7 +1,7 @@
 """Measure what a verdict costs as payloads grow, next to a bare parse and to guards in Node.
 
-The payloads of ``validate.py``, each as large as the size allows. A figure is the median of the rounds; each round measures
-all guards one after the other.
+The payloads of ``validate.py``, each as large as the size allows. A figure is the median of the rounds; in each round
+all guards are measured, one after the other.
 
     python benchmarks/sizes.py                                    a table
     python benchmarks/sizes.py --chart docs/images/cost-by-size.svg    the same figures as a chart, too
