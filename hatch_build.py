@@ -23,7 +23,6 @@ PACKAGES: Final = ("builtins", "domain", "interpret")  # below evalward.guard
 NOT_COMPILED: Final = frozenset(
     {
         "builtins/json_text.py",  # has literals with surrogates
-        "builtins/matching.py",  # the same
         "domain/scope.py",  # a class that inherits from int
         "domain/uses.py",  # has fields of types that only a type checker imports
         "interpret/composition.py",  # empties the dictionary of its instance

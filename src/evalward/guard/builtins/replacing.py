@@ -43,6 +43,7 @@ _MAX_EMPTIED = 4
 _MAX_SEARCH = 1_000_000
 _SEARCH_PER_STEP = 100
 _CLASS_OPERATORS = ("--", "&&", "||", "~~", "[[")  # sets of a later dialect
+_FIRST_SURROGATE = chr(0xD800)
 _OVER_SPACES = re.compile(r"\\s[+*?]")
 _SIMPLE_PATTERN = re.compile(
     r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|[^\x00-\x7f]|\\[.\-/$^*+?()\[\]{}|ds]"
@@ -171,7 +172,7 @@ def _is_alike(source: str, flags: str, texts: list[str]) -> bool:
     return all(map(str.isascii, (source, *texts))) or (
         not flags.strip("g")
         and r"\s" not in source
-        and max(map(max, (source, *filter(None, texts)))) < "\ud800"
+        and max(map(max, (source, *filter(None, texts)))) < _FIRST_SURROGATE
     )
 
 
