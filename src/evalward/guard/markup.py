@@ -122,7 +122,7 @@ _MIN_START: Final = 4
 # The scheme, unless `void` or nothing follows it, or it is part of a media type.
 _SCHEME_INSIDE: Final = re.compile(r"(?<![\w/-])javascript(?!:?(?:void|;|$|[\"'\]]))(?![\w-])")
 # What a pattern or a list of patterns compares with begins otherwise.
-_SCHEME_AT_END: Final = re.compile(r"[^\w/^|(-]javascript:\Z|:\"javascript:")
+_SCHEME_AT_END: Final = re.compile(r"[^\w/^|(-]javascript:\Z|[:{,\[]\s*\"javascript:")
 _GOES_ON: Final = re.compile(r"(?!void\b|;|//)[^\d]")
 _WHOLE: Final = re.compile(
     r"(?:[^<]|</?(?!(?:script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|plaintext|template|svg|math"

@@ -151,15 +151,18 @@ def _join(machine: Machine, call: Call) -> Value:
     separators = machine.to_string(given - V_UNDEFINED, call.span)
     if UNDEFINED in given:
         separators = join(separators, of(","))
+    known = [separator for separator in separators if type(separator) is str]
+    unknown = separators.difference(known)
     result = own_join(machine, call) if call.path.endswith("toString") else BOTTOM
     for atom in call.this:
         if not isinstance(atom, HeapObject):
             result = join(result, V_ANY_STRING)
             continue
         machine.observe(atom)
-        for separator in separators:
-            made = machine.joined(atom, separator, call.span) if type(separator) is str else V_ANY_STRING
-            result = join(result, made)
+        for separator in known:
+            result = join(result, machine.joined(atom, of(separator), call.span))
+        if unknown:
+            result = join(result, machine.joined(atom, unknown, call.span))
     return result
 
 

@@ -44,6 +44,7 @@ _ALL_NAMES = frozenset(_NAMES)
 _MIN_LETTERS = 3
 _MAX_PIECE = 2
 _MIN_GROWN = 6
+_MIN_INHERITED = 4  # `__pr`, `cons`, `prot`
 _MIN_EVALUATION = 6  # `evalua`, `execut`, `insert`: shorter prefixes identify no name
 
 
@@ -71,6 +72,13 @@ def _led_to() -> frozenset[str]:
 def begins_name(texts: Iterable[str]) -> bool:
     """Whether one of the texts is a name or the beginning of one."""
     return any(text.lower() in _BEGINNINGS for text in texts)
+
+
+def begins_inherited(text: str) -> bool:
+    """Whether the text is the beginning of a name that leads from any object to what all objects share."""
+    return len(text) >= _MIN_INHERITED and any(
+        name.startswith(text) for name in ("__proto__", "constructor", "prototype")
+    )
 
 
 def begins_evaluation(texts: Iterable[str]) -> bool:

@@ -21,7 +21,7 @@ from evalward.guard.domain.atoms import (
     Value,
     of,
 )
-from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
+from evalward.guard.domain.decodable import begins_inherited, is_elsewhere, may_hold, may_spell
 from evalward.guard.domain.encoded_markup import begins_address, hides_markup
 from evalward.guard.domain.script_urls import marks_of_characters, scheme_marks
 from evalward.guard.markup import begins_script_scheme, ends_in_handler, is_active
@@ -61,7 +61,7 @@ def _put_together(pieces: Sequence[Value]) -> Value:
     if TAINTED_STRING in every or TAINTED_CHARACTER in every:
         if TAINTED_STRING not in every and sum(piece != _EMPTY for piece in pieces) == 1:
             return of(TAINTED_CHARACTER)
-        return of(TAINTED_STRING, DECODED_STRING) if _begins_script(pieces[0]) else of(TAINTED_STRING)
+        return of(TAINTED_STRING, DECODED_STRING) if _is_own_within(pieces) else of(TAINTED_STRING)
     pieces = [piece for piece in pieces if piece != _EMPTY]
     if not pieces:
         return _EMPTY
@@ -87,6 +87,16 @@ _EMPTY = of("")
 def _begins_script(head: Value) -> bool:
     """Whether a text begins like the scheme of a script; unknown text after it may complete it."""
     return any(type(text) is str and begins_script_scheme(text) for text in head)
+
+
+def _is_own_within(pieces: Sequence[Value]) -> bool:
+    """Whether the payload writes the beginning of a dangerous text in one that is partly the page's."""
+    head = pieces[0]
+    if _begins_script(head):
+        return True
+    if all(type(atom) is str and is_elsewhere(atom) for atom in head):
+        return False
+    return any(type(atom) is str and begins_inherited(atom) for piece in pieces for atom in piece)
 
 
 def _is_active_together(pieces: Sequence[Value]) -> bool:

@@ -103,7 +103,7 @@ class Conversions(Protocol):
         """Return ToNumber: number constants, or the unknown number (ECMA-262 §7.1.4)."""
         ...
 
-    def joined(self, target: HeapObject, separator: str, span: Span) -> Value:
+    def joined(self, target: HeapObject, separator: Value, span: Span) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
         ...
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 _MAX_NESTING = 24
+_COMMA = of(",")
 # Whose methods convert the objects of a kind.
 _PROTOTYPES = {
     "array": "Array.prototype",
@@ -196,7 +197,7 @@ class Coercion:
             return self._foreign_primitive(target, span)
         match target.kind:
             case "array":
-                made = self.joined(target, ",", span)
+                made = self.joined(target, _COMMA, span)
                 own = self._method_lookup.get_method(target, "join")
                 if own:  # what is no function gives `[object Array]`, or any tag
                     return join(made, self._machine.call(own, of(target), (), span) | V_ANY_STRING)
@@ -216,28 +217,32 @@ class Coercion:
         """Convert an object of other code, or with built-in methods and slots from its prototypes."""
         held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
         if target.kind == "array":
-            held |= self.joined(target, ",", span)
+            held |= self.joined(target, _COMMA, span)
             held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
         return held | self._builtin_texts.foreign(target, self.to_string, span)
 
-    def joined(self, target: HeapObject, separator: str, span: Span) -> Value:
+    def joined(self, target: HeapObject, separator: Value, span: Span) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
+        constants = [atom for atom in separator if type(atom) is str]
         if not target.exact or target.escaped or self.nesting >= _MAX_NESTING:
             self.nesting += 1
             contents = self.to_string(frozenset(a for a in target.contents() if a is not target), span)
             self.nesting -= 1
-            if separator.isalpha() and any(type(atom) is str for atom in contents):
+            if any(map(str.isalpha, constants)) and any(type(atom) is str for atom in contents):
                 return of(DECODED_STRING)  # a list of words has no letter as its separator
             if not contents:
                 return V_ANY_STRING
+            if len(constants) != len(separator):
+                return unresolved_text((contents, separator, contents))
             made = unresolved_text((contents, contents))
             # No scheme has the separator in it, so only the first element may be one.
-            return (made - SCHEME_MARKS) | (contents & SCHEME_MARKS) if separator.strip() else made
+            is_apart = all(map(str.strip, constants))
+            return (made - SCHEME_MARKS) | (contents & SCHEME_MARKS) if is_apart else made
         self._dataflow.spend(len(target.items))
         pieces: list[Value] = []
         for index, item in enumerate(target.items):
             if index:
-                pieces.append(of(separator))
+                pieces.append(separator)
             cleaned = frozenset(
                 "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
             )
