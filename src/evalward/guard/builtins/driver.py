@@ -204,6 +204,8 @@ def _says_its_text(machine: Machine, function: HeapObject) -> bool:
         machine.observe(each)
         if not _AS_TEXT.isdisjoint(each.properties) or not _AS_TEXT.isdisjoint(each.getters):
             return True
+        if each.extensible and any(isinstance(atom, HeapObject) and atom.callable for atom in each.elements):
+            return True  # set by a key that is not resolved
         above = [parent for parent in each.prototype if isinstance(parent, HeapObject) and parent not in seen]
         seen.update(above)
         pending.extend(above)
