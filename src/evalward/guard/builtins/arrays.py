@@ -15,6 +15,7 @@ from evalward.guard.domain.atoms import (
     Known,
     Primitive,
     Value,
+    number,
     of,
 )
 from evalward.guard.domain.flow import Flow
@@ -180,6 +181,8 @@ def _to_locale_string(machine: Machine, call: Call) -> Value:
 
 
 def _array(machine: Machine, call: Call) -> Value:
+    if len(call.args) == 1 and not call.rest and call.args[0] in _FEW:
+        return make(machine, call, _FEW[call.args[0]], BOTTOM)
     if len(call.args) == 1 or call.rest:
         return make(machine, call, None, join(call.all(), V_UNDEFINED))
     return make(machine, call, list(call.args), BOTTOM)
@@ -216,6 +219,7 @@ def listed(machine: Machine, call: Call, value: Value) -> Value:
     return made.value
 
 
+_FEW = {number(float(length)).value: [V_UNDEFINED] * length for length in range(5)}
 _P = "Array.prototype."
 TRANSFER: dict[str, Transfer] = {
     "Array": _array,

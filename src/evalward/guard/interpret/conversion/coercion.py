@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _MAX_NESTING = 24
 _COMMA = of(",")
+_LETTERS = re.compile(r"\w")
 # Whose methods convert the objects of a kind.
 _PROTOTYPES = {
     "array": "Array.prototype",
@@ -226,13 +228,13 @@ class Coercion:
         constants = [atom for atom in separator if type(atom) is str]
         if not target.exact or target.escaped or self.nesting >= _MAX_NESTING:
             self.nesting += 1
-            contents = self.to_string(frozenset(a for a in target.contents() if a is not target), span)
+            contents = self.to_string(_without_empty(target.contents(), target), span)
             self.nesting -= 1
             if any(map(str.isalpha, constants)) and any(type(atom) is str for atom in contents):
                 return of(DECODED_STRING)  # a list of words has no letter as its separator
             if not contents:
                 return V_ANY_STRING
-            if len(constants) != len(separator):
+            if len(constants) != len(separator) or any(map(_LETTERS.search, constants)):
                 return unresolved_text((contents, separator, contents))
             made = unresolved_text((contents, contents))
             # No scheme has the separator in it, so only the first element may be one.
@@ -243,10 +245,7 @@ class Coercion:
         for index, item in enumerate(target.items):
             if index:
                 pieces.append(separator)
-            cleaned = frozenset(
-                "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
-            )
-            pieces.append(self.to_string(cleaned, span))
+            pieces.append(self.to_string(_without_empty(item, target), span))
         return self._concatenation.concatenated(pieces)
 
     def to_string(self, value: Value, span: Span) -> Value:
@@ -305,3 +304,8 @@ class Coercion:
     def may_be_callable(atom: Atom) -> bool:
         """Whether calling the atom could run something."""
         return isinstance(atom, (Known, Unknown, Host)) and atom not in PRIMITIVE_UNKNOWNS
+
+
+def _without_empty(value: Value, target: HeapObject) -> Value:
+    """Return elements as ``join`` reads them: what is nothing, or the array itself, is an empty text."""
+    return frozenset("" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in value)
