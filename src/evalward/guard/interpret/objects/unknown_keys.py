@@ -211,15 +211,12 @@ class UnknownKeys:
         if type(atom) is Primitive and atom.type in {"undefined", "object"}:
             return BOTTOM
         if atom is TAINTED_DATA:
-            return of(TAINTED_DATA, UNKNOWN)
+            return of(TAINTED_DATA, UNKNOWN) | self._of_data(atom, span)
         if type(atom) is str or atom in STRING_UNKNOWNS:
             return of(UNKNOWN, ANY_STRING)
-        if (
-            isinstance(atom, Host)
-            or atom is UNKNOWN_PLAIN
-            or type(atom) is Primitive
-            or atom in UNKNOWN_PRIMITIVE_PROTOTYPES
-        ):
+        if isinstance(atom, Host):
+            return self._get_unknown_from_host(atom, span)
+        if atom is UNKNOWN_PLAIN or type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
             return of(UNKNOWN)
         made = (
             UNKNOWN_CONSTRUCTOR
@@ -264,6 +261,21 @@ class UnknownKeys:
                     seen.add(parent)
                     pending.append(parent)
         return result
+
+    def _get_unknown_from_host(self, atom: Host, span: Span) -> Value:
+        """Return what an object that no catalogue names gives: an interface is a function, others may be one."""
+        if atom.path not in self._catalogue.interfaces:
+            return of(UNKNOWN) | self._of_data(atom, span)
+        note = "read from an interface by a key that cannot be resolved"
+        self._findings.origin(UNKNOWN_CONSTRUCTOR, atom, note, span)
+        return of(UNKNOWN, UNKNOWN_CONSTRUCTOR)
+
+    def _of_data(self, atom: Atom, span: Span) -> Value:
+        """Return what may be a function constructor in ``strict``, where the host's data may be a function of the host."""
+        if not self._strict:
+            return BOTTOM
+        self._findings.origin(UNKNOWN_NESTED_DATA, atom, "read by a key that cannot be resolved", span)
+        return of(UNKNOWN_NESTED_DATA)
 
     def _get_unknown_from_known(self, atom: Known, span: Span) -> Value:
         if atom.label is not None and atom.path not in self._catalogue.entries:
