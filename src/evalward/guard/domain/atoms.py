@@ -98,6 +98,8 @@ UNKNOWN_CONSTRUCTOR = Unknown("UNKNOWN_CONSTRUCTOR", 0)
 UNKNOWN_NESTED_DATA = Unknown("UNKNOWN_NESTED_DATA", 0)
 # An unknown value that may be a function made from text.
 FUNCTION_FROM_TEXT = Unknown("FUNCTION_FROM_TEXT", 0)
+# What `new data.constructor(text)` gives: a copy of the data or, if that is a function, one that is made from the text.
+COPY_OR_FUNCTION = Unknown("COPY_OR_FUNCTION", 0)
 # An unknown value that may be callable (d = 1): the result of havoc.
 UNKNOWN = Unknown("UNKNOWN", 1)
 # An unknown plain object or primitive (d = 2).

@@ -20,6 +20,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     CONSTRUCTOR_OF_DATA,
     CONSTRUCTOR_OF_UNKNOWN,
+    COPY_OR_FUNCTION,
     FUNCTION_FROM_TEXT,
     OPAQUE_HOST_MEMBER,
     UNKNOWN,
@@ -128,8 +129,8 @@ class Judgement:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
                     self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
-            elif atom is FUNCTION_FROM_TEXT:
-                if flow in _BUILT_LEAKS:
+            elif atom is FUNCTION_FROM_TEXT or atom is COPY_OR_FUNCTION:
+                if flow in (_BUILT_LEAKS if atom is FUNCTION_FROM_TEXT else _EXERCISED):
                     self._findings.report(
                         function_constructor.LABEL, Rank.USED, span, atom, f"the result {flow.value}"
                     )

@@ -8,9 +8,10 @@ and follows a URL that it made and that cannot be resolved, may follow that one.
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.constructs import nested_evaluation, string_timer
+from evalward.guard.constructs import nested_evaluation, proto, string_timer
 from evalward.guard.constructs.dom_script_injection import LABEL as INJECTION
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import BOTTOM
@@ -58,7 +59,10 @@ ANSWER: Final = "answer"
 """The kind of the answers to a page's requests: the page runs them as markup or as a script."""
 CONTENT: Final = "content"
 """The kind of the functions by which a driver gives a page its markup."""
+NAME: Final = "name"
+"""The kind of the writes of an object by a key: under `__proto__` it becomes the prototype."""
 _WORDS: Final = {
+    NAME: "name of a property",
     CONTENT: "markup",
     ANSWER: "answer",
     URL: "URL",
@@ -72,9 +76,15 @@ _WORDS: Final = {
 _OF_MARKUP: Final = {MARKUP, CONTENT, ANSWER}
 _OF_ADDRESSES: Final = {ADDRESS, LINK, URL}
 _LABELS: Final = {
+    NAME: proto.LABEL,
     **dict.fromkeys((ANSWER, CONTENT, ADDRESS), nested_evaluation.LABEL),
     TIMER: string_timer.LABEL,
 }  # of the others: markup's
+_PARTS_OF_PROTO: Final = frozenset(
+    part
+    for start, end in combinations(range(len("__proto__") + 1), 2)
+    if (part := "__proto__"[start:end]) != "__proto__" and "_" in part and part.strip("_")
+)
 _SCRIPT: Final = re.compile(r"\bscript\b", re.IGNORECASE)
 _IDLE: Final = re.compile(
     r"[^:]*:\s*(?:;|//|void\b.*)?\s*\Z", re.DOTALL
@@ -107,7 +117,8 @@ def report_unresolved(
     harmed = kinds if decodes else _harmed(kinds, texts, strings)
     for kind, span in sorted(findings.unresolved):
         if kind in harmed:
-            note = f"the {_WORDS[kind]} cannot be resolved, and a text of the payload is a script's"
+            found = "a part of `__proto__`" if kind == NAME else "a script's"
+            note = f"the {_WORDS[kind]} cannot be resolved, and a text of the payload is {found}"
             findings.report(_LABELS.get(kind, INJECTION), Rank.BY_KEY, span, None, note)
 
 
@@ -121,7 +132,9 @@ def _harmed(kinds: set[str], texts: set[str], strings: set[str]) -> set[str]:
         found |= {CODE, ANSWER}
     if TIMER in kinds and any(map(may_act, texts)):
         found.add(TIMER)
-    if kinds <= {CODE, TIMER}:
+    if NAME in kinds and not texts.isdisjoint(_PARTS_OF_PROTO):
+        found.add(NAME)
+    if kinds <= {CODE, TIMER, NAME}:
         return found
     read = [(text, reading) for text in texts for reading in readings(text)]
     hidden = {reading for _, reading in read}

@@ -9,6 +9,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
     CONSTRUCTOR_OF_DATA,
+    COPY_OR_FUNCTION,
     DECODED_STRING,
     FUNCTION_FROM_TEXT,
     HOST_HELD_TEXT,
@@ -17,6 +18,7 @@ from evalward.guard.domain.atoms import (
     OPAQUE_HOST_MEMBER,
     TAINTED_DATA,
     UNKNOWN,
+    UNKNOWN_NESTED_DATA,
     UNKNOWN_PLAIN,
     V_UNDEFINED,
     V_UNKNOWN,
@@ -40,6 +42,8 @@ from evalward.guard.interpret.calls.shared_receivers import judge_shared_receive
 from evalward.guard.interpret.calls.unlisted_methods import judge_unlisted
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
+from evalward.guard.interpret.script_texts import any_script
+from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +62,11 @@ if TYPE_CHECKING:
 _FUNCTION = "Function.prototype"
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 _WINDOW_OF_JQUERY: Value = of(known("jQueryWindow"))
+
+
+def _holds_program(value: Value) -> bool:
+    """Whether a constant is a program, or markup or a URL that runs one."""
+    return any_script(value) or any(type(atom) is str and is_active(atom) for atom in value)
 
 
 def _names_constructor(values: Sequence[Value]) -> bool:
@@ -220,8 +229,15 @@ class Calls:
         copied = atom is CONSTRUCTOR_OF_DATA and not (texts if constructing else any(args) or rest)
         # Without a text, Function makes a function that does nothing: `new x.constructor()`, `table[row][column]()`.
         copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
+        if copied and constructing and any(args):
+            note = "`constructor` of the host's data may be Function"
+            self._findings.origin(COPY_OR_FUNCTION, atom, note, span)
+            wrapped |= of(COPY_OR_FUNCTION)
         if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
             return texts | wrapped | V_UNKNOWN | self._answer(args, rest, span)
+        if atom is UNKNOWN_NESTED_DATA and any(map(_holds_program, args)):
+            note = "a program is given to what a key that cannot be resolved selects: it may run it"
+            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
         self._findings.origin(FUNCTION_FROM_TEXT, atom, "a call that may build a function from text", span)
         return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
 

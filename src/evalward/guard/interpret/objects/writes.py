@@ -13,6 +13,7 @@ from evalward.guard.domain.atoms import (
     HOST_HELD_TEXT,
     OPAQUE_HOST_MEMBER,
     PREFIXED_STRING,
+    PRIMITIVE_UNKNOWNS,
     TAINTED_DATA,
     TAINTED_SELECTION,
     TAINTED_SELECTION_PROTOTYPE,
@@ -33,10 +34,12 @@ from evalward.guard.domain.slots import (
     PRIVATE_PREFIX,
     SYMBOL_SPECIES,
 )
+from evalward.guard.interpret.exposure import may_be_host
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 from evalward.guard.interpret.objects.intrinsics import OF_LANGUAGE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.interpret.objects.private_api import owner_of_private
+from evalward.guard.interpret.unresolved_sinks import NAME
 from evalward.guard.markup import is_active, is_script_scheme
 from evalward.guard.syntax.literals import is_index
 
@@ -85,6 +88,10 @@ _SHARED_NAMES = frozenset(
     }
     | {"bind", "exec", "test", "shell", "env", "cwd", "argv0", "NODE_OPTIONS"}
 )
+
+
+def _may_be_prototype(value: Value) -> bool:
+    return any(not isinstance(atom, (str, Primitive)) and atom not in PRIMITIVE_UNKNOWNS for atom in value)
 
 
 def _runs(value: Value) -> bool:
@@ -153,6 +160,8 @@ class Writes:
         if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and _runs(value):
             note = "text that may run is written by a name that the payload decodes itself"
             self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, None, note)
+        if resolved.unknown and _may_be_prototype(value):
+            self._findings.miss(NAME, span)
         if resolved.numeric or resolved.unknown:
             for atom in owner:
                 self.set_dynamic(
@@ -307,6 +316,9 @@ class Writes:
             self._judgement.change(atom, span)
             self._judgement.unresolved(atom, span)
             self._exposure.expect_calls()
+            if type(atom) is not Known and may_be_host(atom) and _runs(value):
+                note = "text that may run is written by a key that cannot be resolved"
+                self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
             if not value.isdisjoint(MAYBE_CONSTRUCTORS):
                 self._patches.put(MAY_SELECT_CONSTRUCTOR, V_UNDEFINED)  # `constructor`, perhaps
         if atom is TAINTED_DATA:
