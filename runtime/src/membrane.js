@@ -20,6 +20,8 @@ class Record {
   label;
   /** Calls go to `safe`, which is a Proxy with traps of its own: a facade, a stand-in, or a Proxy of the payload's. */
   opaque = false;
+  /** It is `opaque` and has no traps. */
+  plain = false;
   constructor(real) { this.real = real; }
 }
 
@@ -306,6 +308,12 @@ export function keep(safe) {
   return safe;
 }
 
+/** `safe`, which a payload may hold and which has no traps: what happens to it is asked of the run-time, as of an own object. */
+export function keepPlain(safe) {
+  records.get(safe).plain = true;
+  return safe;
+}
+
 /** The payload gets `safe` for `view`, which natives get instead of it. */
 export function alias(view, safe) {
   entry(view).safe = safe;
@@ -383,6 +391,12 @@ export function denied(real, label, reason, constructLabel = label, open = none)
 export function isOpaque(o) {
   const found = records.get(o);
   return found === undefined ? isProxy(o) : found.safe === o;
+}
+
+/** Whether [[Get]] and [[Set]] of `o` are decided by traps: those of a facade, a stand-in or a Proxy of a payload's. */
+export function hasTraps(o) {
+  const found = records.get(o);
+  return found === undefined ? isProxy(o) : found.safe === o && !found.plain;
 }
 
 /** Whether `o` is a Proxy of a payload's: its traps, or its target, say what a write does. */

@@ -85,8 +85,21 @@ export function assertObject(x, message) {
   return x;
 }
 
-/** Whether the text of `f` is that of a native function, of a bound function or of a Proxy. */
-export const isNative = (f) => typeof f === 'function' && apply(stringIndexOf, apply(functionToString, f, []), ['[native code]']) >= 0;
+const NATIVE = '[native code]';
+const isBlank = (char) => char === ' ' || char === '\n';
+
+/** Whether the text of `f` is that of a native function, of a bound function or of a Proxy: an own function may hold these words. */
+export const isNative = (f) => {
+  if (typeof f !== 'function') return false;
+  const text = apply(functionToString, f, []);
+  const at = apply(stringIndexOf, text, [NATIVE]);
+  if (at < 0) return false;
+  let before = at - 1;
+  let after = at + NATIVE.length;
+  while (isBlank(text[before])) before--;
+  while (isBlank(text[after])) after++;
+  return text[before] === '{' && text[after] === '}' && after === text.length - 1;
+};
 
 /** Whether `f` looks like a function that the engine makes for one operation, such as those that settle a promise. */
 export const isUnnamedNative = (f) => isNative(f) && ownDescriptor(f, 'name')?.value === '' && ownKeys(f).length === 2;

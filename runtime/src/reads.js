@@ -4,7 +4,7 @@
 import { apply, get, getPrototypeOf, hasOwn, isObject, newProxy, ownDescriptor, ToObject } from './natives.js';
 import { p } from './functions.js';
 import { isOwn } from './own.js';
-import { isOpaque } from './membrane.js';
+import { hasTraps } from './membrane.js';
 import { asPrototype } from './protection.js';
 
 const NAME = '__proto__';
@@ -16,7 +16,7 @@ const NAME = '__proto__';
 export function prototypeRead(o, self = o) {
   for (let q = ToObject(o); q !== null; q = getPrototypeOf(q)) {
     // What a Proxy answers may be the prototype that the realm's accessor gives.
-    if (isOpaque(q)) return asPrototype(get(q, NAME, self));
+    if (hasTraps(q)) return asPrototype(get(q, NAME, self));
     const property = ownDescriptor(q, NAME);
     if (property === undefined) continue;
     if (hasOwn(property, 'value')) return property.value;

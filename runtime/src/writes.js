@@ -6,7 +6,7 @@ import {
 } from './natives.js';
 import { dead, checkAlive, deny } from './denial.js';
 import { isOwn } from './own.js';
-import { callForeign, isOpaque, pageHelps, recordOf, v } from './membrane.js';
+import { callForeign, hasTraps, isOpaque, pageHelps, recordOf, v } from './membrane.js';
 import { noteAccessor } from './functions.js';
 import { assertOpen, isExtensible, isListedProtected, isProtected, protect, writable } from './protection.js';
 import { onInheritedSet } from './wrappers.js';
@@ -144,7 +144,7 @@ export function set(o, key, value, self) {
     if (done !== undefined) return done;
   }
   for (let q = o; q !== null; q = getPrototypeOf(q)) {
-    if (isOpaque(q)) return reflectSet(q, key, value, self);
+    if (hasTraps(q)) return reflectSet(q, key, value, self);
     const property = ownDescriptor(q, key);
     if (property === undefined) continue;
     if (hasOwn(property, 'value')) {

@@ -3,8 +3,9 @@ import {
   apply, create, createDataProperty, defineProperty, FunctionPrototype, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
   PromisePrototype, StringCtor, stringSlice, weakMap,
 } from '../natives.js';
-import { deny, isKept, isListed, isOpaque, labelOf, own, unwrap, v } from '../membrane.js';
+import { deny, isKept, isListed, labelOf, own, unwrap, v } from '../membrane.js';
 import { travelling } from '../functions.js';
+import { isProtected } from '../protection.js';
 import { assertSafeInside } from '../intrinsics/deep.js';
 import { behind } from './behind.js';
 import { labelled } from './labels.js';
@@ -12,6 +13,7 @@ import { judgedAnswer, judgedRequest } from './answers.js';
 import { lowerCase, match, settle } from './captured.js';
 import { judgeExposed } from './exposed.js';
 import { judgeFiles, judgePath, judgeState, snapshotName } from './files.js';
+import { renewed } from './instances.js';
 import { judgeMarkup, judgeSheet, judgeStyle } from './markup.js';
 import { copied, given, isPlain } from './results.js';
 import { spread, tableOf, typesOfEvent, wordsOf } from './tables.js';
@@ -59,16 +61,24 @@ function argument(x, i, key, table, how, real) {
   if (table.globals[key] === at) return judgeExposed(StringCtor(x));
   if (table.keys[key] !== undefined && wordsOf(table.keys[key])[x = StringCtor(x)] !== true) deny(table.family, 'a member that no list names');
   if (table.sites[key || '()'] === at) x = judgedSite(x);
-  const passed = copyOut(x, how, 0);
   const files = table.files[key];
+  const isJudged = files !== undefined || table.fields[key] !== undefined || isNamed(table, key, at);
+  const passed = copyOut(x, isJudged ? { __proto__: null, ...how, isJudged } : how, 0);
   if (files !== undefined && i >= +files[0] && !(DROPS[key] === true && behind(x) !== undefined)) judgeFiles(table.compares ? snapshotName(passed) : passed, apply(stringSlice, files, [2]));
   if (table.states[key] === at) judgeState(passed);
   if (table.styles[key] === at) judgeStyle(passed);
   if (table.bodies[key] === at) return judgedAnswer(passed, real);
   if (table.requests[key] === at) return judgedRequest(passed, real, key === 'fetch');
   if (table.locators[key] === at) return judgedLocator(passed);
-  return table.fields[key] === undefined || behind(x)?.table.path ? passed : judgedFields(passed, wordsOf(table.fields[key]));
+  if (table.fields[key] === undefined) return passed;
+  if (!behind(x)?.table.path) return judgedFields(passed, wordsOf(table.fields[key]));
+  // What a payload gave to an object of Electron's may be among its properties.
+  return i > 0 && table.family === 'electron' ? deny('electron', 'options are no plain data') : passed;
 }
+
+/** Whether a rule looks into what the method `key` gets at this place. */
+const isNamed = (table, key, at) =>
+  table.states[key] === at || table.styles[key] === at || table.bodies[key] === at || table.requests[key] === at || table.locators[key] === at;
 
 const isText = (x) => typeof x === 'string' || (isObject(x) && behind(x) === undefined);
 
@@ -112,7 +122,6 @@ const INDEX = /^\d+$/;
 /** How an element is found: by a strategy that a list names, none of which runs what it is given. */
 function judgedLocator(locator) {
   if (!isObject(locator) || typeof locator === 'function' || behind(locator) !== undefined) return locator;
-  if (isOpaque(locator)) deny('nested-evaluation', 'a locator that may change');
   const { methods } = tableOf('selenium.by');
   const keys = ownKeys(locator);
   for (let i = 0; i < keys.length; i++) {
@@ -168,12 +177,12 @@ function copyOut(x, how, depth) {
   const facts = behind(x);
   const real = facts === undefined ? undefined : behindFacade(x, facts, how);
   if (real !== undefined) return real;
-  if (typeof x === 'function') return how.isCompared ? comparedFunction(x, how) : own(x) ? typed(x, how.types) : passing(x);
-  // A Proxy of the payload's may answer differently each time: it is copied, whatever its prototype is said to be.
-  if (facts === undefined && !isKept(x) && !isPlain(x) && !isOwnInstance(x)) return how.isCompared ? compared(x) : passing(x);
+  if (typeof x === 'function') return how.isCompared ? comparedFunction(x, how) : own(x) || isKept(x) ? typed(x, how.types) : passing(x);
   const known = how.seen.get(x);
   if (known !== undefined) return known;
   if (depth > MAX_DEPTH) return deny('analysis-limit', 'data nested too deeply');
+  // A Proxy of the payload's may answer differently each time: it is copied, whatever its prototype is said to be.
+  if (facts === undefined && !isKept(x) && !isPlain(x) && !isOwnInstance(x) && (how.isCompared || !isArray(x))) return ofClass(x, how, depth);
   const copy = isArray(x) ? [] : {};
   how.seen.set(x, copy);
   const keys = ownKeys(x);
@@ -196,6 +205,26 @@ function isOwnInstance(x) {
     if (maker !== undefined && !own(maker.value)) return false;
   }
   return true;
+}
+
+/** What goes out for an instance of a class of the language's or the host's. */
+function ofClass(x, how, depth) {
+  if (how.isCompared) return compared(x);
+  const made = renewed(x, (y) => copyOut(v(y), how, depth + 1), (fresh) => {
+    how.seen.set(x, fresh);
+    return fresh;
+  });
+  if (made !== undefined) return made;
+  // Properties of the host's own instance are the host's; what only inherits from its class is the payload's.
+  if (how.isJudged && !isInstanceAlone(x)) deny('nested-evaluation', 'an option that may change');
+  return passing(x);
+}
+
+/** Whether `x` is an instance of a class of the host's, without a property that the payload may have added. */
+function isInstanceAlone(x) {
+  const keys = ownKeys(x);
+  for (let i = 0; i < keys.length; i++) if (typeof keys[i] !== 'symbol') return false;
+  return isProtected(getPrototypeOf(x));
 }
 
 /** A function or an object that goes as it is; what is denied stays here. */
@@ -227,7 +256,6 @@ const polled = (f) => () => {
 };
 
 const NONE = [];
-const KEPT = { __proto__: null, isSent: false, isCompared: false };
 const listeners = weakMap();
 
 const shown = ['name', 'length'];
@@ -250,8 +278,7 @@ function typed(f, types = NONE) {
   const listener = function (...args) {
     for (let i = 0; i < args.length; i++) args[i] = i < types.length && types[i] !== '' ? given(args[i], types[i]) : copied(args[i]);
     const result = apply(f, this, args);
-    const facts = isObject(result) ? behind(result) : undefined;
-    return facts === undefined ? result : behindFacade(result, facts, KEPT);
+    return isObject(result) ? outgoing(result) : result;
   };
   for (let i = 0; i < shown.length; i++) copyProperty(f, listener, shown[i]);
   return (byTypes[name] = listener);

@@ -4,7 +4,7 @@ import {
   apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
 } from '../natives.js';
 import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from '../membrane.js';
-import { assertSafeInside, readDeep } from '../intrinsics/deep.js';
+import { assertMute, assertSafeInside, readDeep } from '../intrinsics/deep.js';
 import { hideSymbols } from '../intrinsics/symbols.js';
 import { protect, writable } from '../protection.js';
 import { isForged } from '../shared.js';
@@ -70,7 +70,11 @@ const assertNoneProtected = (self, args) => {
     if (typeof self !== 'function' && !isInstance(self)) assertSafeInside(self); // its methods are called by name
   }
   for (let i = 0; i < args.length; i++) {
-    if (!isObject(args[i]) || typeof args[i] !== 'object') continue;
+    if (!isObject(args[i])) continue;
+    if (typeof args[i] !== 'object') {
+      assertMute(args[i]);
+      continue;
+    }
     writable(args[i]);
     assertSafeInside(args[i]);
   }

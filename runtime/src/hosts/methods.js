@@ -4,7 +4,7 @@ import {
   apply, create, createDataProperty, defineProperty, freeze, functionToString, get, getPrototypeOf, hasOwn, isObject, ownDescriptor,
   stringIndexOf, symbols, weakMap,
 } from '../natives.js';
-import { a, deny, keep, v } from '../membrane.js';
+import { a, deny, keep, keepPlain, v } from '../membrane.js';
 import { listArguments } from './arguments.js';
 import { asserted, realFor } from './assertions.js';
 import { lowerCase, match, settle } from './captured.js';
@@ -78,7 +78,8 @@ function judgeReceiver(real, condition, table) {
   const found = match(/^(\w+)=([\w:]+)(\*?)$/, condition);
   let held = get(real, found[1]);
   if (typeof held === 'function') held = apply(held, real, []);
-  if (typeof held !== 'string') return;
+  if (held === undefined || held === null) return;
+  if (typeof held !== 'string') deny(table.family === 'electron' ? 'electron-lifecycle' : table.family);
   const at = apply(stringIndexOf, lowerCase(held), [found[2]]);
   if (at === 0 && (found[3] !== '' || held.length === found[2].length)) deny(table.family === 'electron' ? 'electron-lifecycle' : table.family);
 }
@@ -90,7 +91,7 @@ function callable(name, call) {
     return v(call(v(this), args));
   } };
   defineProperty(method, 'name', { __proto__: null, value: name });
-  return keep(freeze(method));
+  return keepPlain(keep(freeze(method)));
 }
 
 // What lists say about a method of an object.

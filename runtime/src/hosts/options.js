@@ -10,6 +10,8 @@ const SAFE = { __proto__: null, 0: false, 1: true };
 export function judgeOptions(options) {
   // Anything else goes to the host as it is, and may answer otherwise when the host reads it.
   if (isObject(options) && !isPlain(options)) deny('electron', 'options are no plain data');
+  // What macOS does for an item of a menu, such as to end the application.
+  if (isObject(options) && get(options, 'selector') !== undefined) deny('electron-lifecycle', 'a selector of the system');
   const preferences = isObject(options) ? get(options, 'webPreferences') : undefined;
   if (preferences === undefined || preferences === null) return;
   if (!isObject(preferences) || !isPlain(preferences)) deny('electron', 'webPreferences are no plain data');

@@ -6,11 +6,12 @@
 import { apply, G, getPrototypeOf, hasOwn, isArray, isObject, isView, ArrayPrototype, ObjectPrototype, ownDescriptor, ownKeys, weakSet }
   from '../natives.js';
 import { deny } from '../denial.js';
-import { isListed, isOpaque, labelOf, own, v } from '../membrane.js';
+import { isKept, isListed, isOpaque, labelOf, own, v } from '../membrane.js';
 
 const { forEach: eachOfMap } = G.Map.prototype;
 const { forEach: eachOfSet } = G.Set.prototype;
 const MAX_DEPTH = 100;
+const MAX_BYTES = 65536;
 
 let deep = false;
 /** A profile whose host has data of its own reads through the membrane at any depth. */
@@ -22,9 +23,19 @@ export const assertSafeInside = (data) => {
   if (deep) look(data, weakSet(), 0);
 };
 
+/** Deny a function of the payload's that a native would ask for data (`toJSON`). */
+export const assertMute = (f) => {
+  if (deep && (own(f) || isKept(f)) && ownDescriptor(f, 'toJSON') !== undefined) refuse();
+};
+
 function look(x, seen, depth) {
+  if (isKept(x)) refuse(); // its traps may give a native what they have not given here
   // What inherits from anything else is asked by its own methods, or is copied by its own rules.
-  if (isOpaque(x) || isView(x) || seen.has(x)) return;
+  if (isOpaque(x) || seen.has(x)) return;
+  if (isView(x)) {
+    assertBare(x);
+    return;
+  }
   if (depth > MAX_DEPTH) deny('analysis-limit', 'data nested too deeply');
   seen.add(x);
   const keys = ownKeys(x);
@@ -32,8 +43,13 @@ function look(x, seen, depth) {
     // None of these natives reads what lies under a symbol.
     const property = typeof keys[i] === 'symbol' ? undefined : ownDescriptor(x, keys[i]);
     if (property === undefined) continue;
+    // What it gives is looked through by nobody.
+    if (keys[i] === 'toJSON' && typeof property.value === 'function' && (own(property.value) || isKept(property.value))) refuse();
     if (hasOwn(property, 'value')) judge(property.value, seen, depth);
-    else if (property.enumerable && property.get !== undefined && !own(property.get)) judge(property.get, seen, depth);
+    else if (property.enumerable && property.get !== undefined) {
+      if (own(property.get)) refuse();
+      judge(property.get, seen, depth);
+    }
   }
   const above = getPrototypeOf(x);
   if (above === ObjectPrototype || above === ArrayPrototype && isArray(x)) return;
@@ -54,8 +70,20 @@ function look(x, seen, depth) {
 
 const { TypeError: TypeErrorCtor } = G;
 
+const refuse = () => deny('global-object', 'data that may hold more than data');
+
+/** Deny bytes with properties, which a payload has put there; of many bytes the keys are not listed. */
+function assertBare(bytes) {
+  const count = bytes.length === undefined ? 0 : bytes.length;
+  if (count <= MAX_BYTES && ownKeys(bytes).length !== count) refuse();
+}
+
 function judge(x, seen, depth) {
-  if (!isObject(x) || own(x)) return;
+  if (!isObject(x)) return;
+  if (typeof x === 'function' && (own(x) || isKept(x))) {
+    assertMute(x);
+    return;
+  }
   if (typeof x === 'function' ? !isListed(x) : v(x) !== x) deny(labelOf(v(x)) || 'global-object', 'data that holds more than data');
   if (typeof x !== 'function') look(x, seen, depth + 1);
 }

@@ -2,7 +2,7 @@
 
 import { apply, functionBind, functionToString, isObject, TypeError } from '../natives.js';
 import { io, boundTo, targetOf } from '../instance.js';
-import { invoke, keep, own, unwrap, v } from '../membrane.js';
+import { invoke, keep, keepPlain, own, unwrap, v } from '../membrane.js';
 import { p, textOf } from '../functions.js';
 import { at } from './arguments.js';
 
@@ -31,7 +31,7 @@ export const functions = {
     call: (self, args) => invoke(assertCallable(self), at(args, 0), apply(gatherRest, undefined, args)),
     apply: (self, args) => invoke(assertCallable(self), at(args, 0), listOf(at(args, 1))),
     // A function bound to safe values may be called by anybody, as what it is bound to may.
-    bind: (self, args) => keep(boundTo(self, apply(functionBind, assertCallable(self), args))),
+    bind: (self, args) => keepPlain(keep(boundTo(self, apply(functionBind, assertCallable(self), args)))),
     '@@hasInstance': (self, args, real) => (targetOf(self) === undefined ? apply(real, self, args) : at(args, 0) instanceof io(targetOf(self))),
     toString: (self) => text(self),
     'get caller|set caller|get arguments|set arguments': 'arguments.callee',

@@ -4,7 +4,7 @@ import {
   apply, create, createDataProperty, freeze, G, get, getPrototypeOf, has, isObject, ObjectPrototype, symbols, TypeError, weakMap, weakSet,
 } from '../natives.js';
 import { deny } from '../denial.js';
-import { keep, labelOf, own, standIn, unwrap } from '../membrane.js';
+import { keep, keepPlain, labelOf, own, standIn, unwrap } from '../membrane.js';
 import { isForged } from '../shared.js';
 import { onName } from '../forging.js';
 import { protect } from '../protection.js';
@@ -27,7 +27,7 @@ const timer = (self, args, real) => {
   if (!isObject(made)) return made;
   madeTimers.add(made);
   const kind = getPrototypeOf(made);
-  if (kind !== null && kind !== ObjectPrototype) return standIn(made, view(made), null);
+  if (kind !== null && kind !== ObjectPrototype) return keepPlain(standIn(made, view(made), null));
   protect(made);
   return made;
 };
@@ -62,7 +62,7 @@ function method(key) {
     const result = apply(f, real, []);
     return isObject(result) ? this : result;
   } };
-  return keep(freeze(call));
+  return keepPlain(keep(freeze(call)));
 }
 
 /** A function of the global object that does not look at its receiver, which may be the facade. */

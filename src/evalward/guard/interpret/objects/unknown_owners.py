@@ -180,7 +180,14 @@ class UnknownOwners:
 
     def _get_from_host(self, atom: Host, name: str, span: Span) -> Value:
         if name == "constructor":
-            return of(CONSTRUCTOR_OF_DATA)
+            if (
+                ".prototype." not in atom.path
+                and atom.path.partition(".")[0] not in self._catalogue.interfaces
+            ):
+                return of(CONSTRUCTOR_OF_DATA)
+            note = f"`constructor` of `{atom.path}`, which may be a function"
+            self._findings.origin(CONSTRUCTOR_OF_UNKNOWN, atom, note, span)
+            return of(CONSTRUCTOR_OF_UNKNOWN)
         if name in INHERITED or name in INHERITED_ACCESSORS:
             return self._catalogued.get_builtin("Object.prototype", name, span)
         if name in _CALLS:

@@ -1,0 +1,113 @@
+// Instances of the language's classes, renewed for a host: a host that reads an object twice gets the same both times, and none of the
+// properties that a payload has added.
+import {
+  apply, construct, create, defineProperty, ErrorCtor, G, get, getPrototypeOf, hasOwn, isView, ownDescriptor, ownKeys, PromisePrototype, RegExpCtor,
+  RegExpPrototype, setPrototypeOf, weakMap,
+} from '../natives.js';
+import { own, v } from '../membrane.js';
+import { settle } from './captured.js';
+
+const MAX_DEPTH = 50;
+const { Date: DateCtor, Map: MapCtor, Set: SetCtor } = G;
+const { getTime } = DateCtor.prototype;
+const { forEach: eachOfMap, set: addToMap } = MapCtor.prototype;
+const { forEach: eachOfSet, add: addToSet } = SetCtor.prototype;
+const accessor = (prototype, key) => ownDescriptor(prototype, key).get;
+const source = accessor(RegExpPrototype, 'source');
+const flags = accessor(RegExpPrototype, 'flags');
+const TypedArrayPrototype = getPrototypeOf(G.Uint8Array.prototype);
+const nameOfView = accessor(TypedArrayPrototype, G.Symbol.toStringTag);
+const VIEW = ['buffer', 'byteOffset', 'length'];
+const partsOfView = [];
+for (let i = 0; i < VIEW.length; i++) partsOfView[i] = accessor(TypedArrayPrototype, VIEW[i]);
+
+// By the prototype of a class of the language: how an instance of it is renewed, with `copy` for what it holds.
+const renewals = weakMap();
+const views = create(null);
+
+const when = (name, renew) => {
+  const made = G[name];
+  if (typeof made === 'function') renewals.set(made.prototype, renew);
+};
+
+when('Date', (x) => construct(DateCtor, [apply(getTime, x, [])]));
+when('RegExp', (x) => construct(RegExpCtor, [apply(source, x, []), apply(flags, x, [])]));
+when('Map', (x, copy, remember) => {
+  const made = remember(construct(MapCtor, []));
+  apply(eachOfMap, x, [(value, key) => { apply(addToMap, made, [copy(key), copy(value)]); }]);
+  return made;
+});
+when('Set', (x, copy, remember) => {
+  const made = remember(construct(SetCtor, []));
+  apply(eachOfSet, x, [(value) => { apply(addToSet, made, [copy(value)]); }]);
+  return made;
+});
+renewals.set(PromisePrototype, (x, copy) => settle(x, copy, (error) => { throw copy(error); }));
+
+const BOXED = ['String', 'Number', 'Boolean', 'BigInt', 'Symbol'];
+for (let i = 0; i < BOXED.length; i++) {
+  const { valueOf } = G[BOXED[i]].prototype;
+  when(BOXED[i], (x) => apply(valueOf, x, []));
+}
+
+const ERRORS = ['Error', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError', 'AggregateError', 'SuppressedError'];
+for (let i = 0; i < ERRORS.length; i++) {
+  const kind = G[ERRORS[i]]?.prototype;
+  when(ERRORS[i], (x, copy, remember) => {
+    const made = remember(setPrototypeTo(construct(ErrorCtor, []), kind));
+    const keys = ownKeys(x);
+    for (let k = 0; k < keys.length; k++) keepValue(x, made, keys[k], copy);
+    if (!hasOwn(x, 'name')) keepValue(x, made, 'name', copy);
+    return made;
+  });
+}
+
+function setPrototypeTo(made, prototype) {
+  setPrototypeOf(made, prototype);
+  return made;
+}
+
+function keepValue(x, made, key, copy) {
+  if (typeof key === 'symbol') return;
+  const value = copy(v(get(x, key)));
+  defineProperty(made, key, { __proto__: null, value, writable: true, enumerable: ownDescriptor(x, key)?.enumerable === true, configurable: true });
+}
+
+// Names of TypedArray constructors are those of their instances' `@@toStringTag`.
+const VIEWS = ownKeys(G);
+for (let i = 0; i < VIEWS.length; i++) {
+  const property = ownDescriptor(G, VIEWS[i]);
+  const made = property !== undefined && hasOwn(property, 'value') && typeof property.value === 'function' ? property.value : undefined;
+  if (made !== undefined && getPrototypeOf(made) === TypedArrayPrototype.constructor) views[VIEWS[i]] = made;
+}
+
+/** A view of the same bytes, of the same class of the language's or the host's. */
+function renewedView(x) {
+  const name = apply(nameOfView, x, []);
+  if (name === undefined) return x; // a DataView, which has no names
+  const parts = [];
+  for (let i = 0; i < partsOfView.length; i++) parts[i] = apply(partsOfView[i], x, []);
+  const made = construct(views[name], parts);
+  let kind = getPrototypeOf(x);
+  for (let depth = 0; kind !== null && depth < MAX_DEPTH && isOfPayload(kind); depth++) kind = getPrototypeOf(kind);
+  return kind === null ? made : setPrototypeTo(made, kind);
+}
+
+const isOfPayload = (prototype) => {
+  const maker = ownDescriptor(prototype, 'constructor');
+  return maker === undefined || own(maker.value);
+};
+
+/**
+ * A new instance like `x`, or undefined where `x` is no instance of a class of the language's.
+ * @param {function} copy what a host gets for what lies in `x`
+ * @param {function} remember is told of the new instance before what lies in it is copied, and gives it back
+ */
+export function renewed(x, copy, remember) {
+  if (isView(x)) return renewedView(x);
+  for (let prototype = getPrototypeOf(x), depth = 0; prototype !== null && depth < MAX_DEPTH; prototype = getPrototypeOf(prototype), depth++) {
+    const renew = renewals.get(prototype);
+    if (renew !== undefined) return renew(x, copy, remember);
+  }
+  return undefined;
+}
