@@ -93,9 +93,21 @@ const harmlessFunction = {
   },
 };
 
+// What a host's class may inherit from, and what is known as the language's.
+const ofLanguage = weakSet();
+{
+  const classes = ['Uint8Array', 'Error', 'TypeError', 'RangeError', 'Array', 'Map', 'Set', 'Promise'];
+  for (let i = 0; i < classes.length; i++) {
+    for (let made = G[classes[i]]; typeof made === 'function' && made !== FunctionPrototype; made = getPrototypeOf(made)) {
+      ofLanguage.add(made);
+      ofLanguage.add(made.prototype);
+    }
+  }
+}
+
 /** Make every function of a harmless class or object known: statics, methods, accessors, and those that it inherits. */
 function listAll(x, depth) {
-  if (!isObject(x) || depth === 0 || x === ObjectPrototype || x === FunctionPrototype || x === G || seen.has(x)) return;
+  if (!isObject(x) || depth === 0 || x === ObjectPrototype || x === FunctionPrototype || x === G || ofLanguage.has(x) || seen.has(x)) return;
   seen.add(x);
   if (typeof x === 'function') handler(x, harmlessFunction);
   addHarmless(x);
