@@ -54,7 +54,7 @@ export function createDataProperty(object, key, value) {
 }
 
 /** A constructor of which only the prototype counts: as the new target of a native, it makes objects that inherit `methods` alone. */
-const making = (methods) => {
+export const making = (methods) => {
   const target = function () {};
   target.prototype = methods;
   return target;

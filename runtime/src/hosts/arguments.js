@@ -122,6 +122,7 @@ const INDEX = /^\d+$/;
 /** How an element is found: by a strategy that a list names, none of which runs what it is given. */
 function judgedLocator(locator) {
   if (!isObject(locator) || typeof locator === 'function' || behind(locator) !== undefined) return locator;
+  if (!isPlain(locator)) deny('nested-evaluation', 'a locator is no plain data');
   const { methods } = tableOf('selenium.by');
   const keys = ownKeys(locator);
   for (let i = 0; i < keys.length; i++) {

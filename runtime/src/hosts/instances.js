@@ -1,8 +1,8 @@
 // Instances of the language's classes, renewed for a host: a host that reads an object twice gets the same both times, and none of the
 // properties that a payload has added.
 import {
-  apply, construct, create, defineProperty, ErrorCtor, G, get, getPrototypeOf, hasOwn, isView, ownDescriptor, ownKeys, PromisePrototype, RegExpCtor,
-  RegExpPrototype, setPrototypeOf, weakMap,
+  apply, construct, create, defineProperty, ErrorCtor, G, get, getPrototypeOf, hasOwn, isView, making, ownDescriptor, ownKeys, PromisePrototype, RegExpCtor,
+  RegExpPrototype, TypeError, weakMap,
 } from '../natives.js';
 import { own, v } from '../membrane.js';
 import { settle } from './captured.js';
@@ -54,17 +54,12 @@ const ERRORS = ['Error', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxErr
 for (let i = 0; i < ERRORS.length; i++) {
   const kind = G[ERRORS[i]]?.prototype;
   when(ERRORS[i], (x, copy, remember) => {
-    const made = remember(setPrototypeTo(construct(ErrorCtor, []), kind));
+    const made = remember(construct(ErrorCtor, [], making(kind)));
     const keys = ownKeys(x);
     for (let k = 0; k < keys.length; k++) keepValue(x, made, keys[k], copy);
     if (!hasOwn(x, 'name')) keepValue(x, made, 'name', copy);
     return made;
   });
-}
-
-function setPrototypeTo(made, prototype) {
-  setPrototypeOf(made, prototype);
-  return made;
 }
 
 function keepValue(x, made, key, copy) {
@@ -87,10 +82,9 @@ function renewedView(x) {
   if (name === undefined) return x; // a DataView, which has no names
   const parts = [];
   for (let i = 0; i < partsOfView.length; i++) parts[i] = apply(partsOfView[i], x, []);
-  const made = construct(views[name], parts);
   let kind = getPrototypeOf(x);
   for (let depth = 0; kind !== null && depth < MAX_DEPTH && isOfPayload(kind); depth++) kind = getPrototypeOf(kind);
-  return kind === null ? made : setPrototypeTo(made, kind);
+  return construct(views[name], parts, kind === null ? views[name] : making(kind));
 }
 
 const isOfPayload = (prototype) => {
@@ -107,7 +101,13 @@ export function renewed(x, copy, remember) {
   if (isView(x)) return renewedView(x);
   for (let prototype = getPrototypeOf(x), depth = 0; prototype !== null && depth < MAX_DEPTH; prototype = getPrototypeOf(prototype), depth++) {
     const renew = renewals.get(prototype);
-    if (renew !== undefined) return renew(x, copy, remember);
+    if (renew === undefined) continue;
+    try {
+      return renew(x, copy, remember);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      return undefined; // it only inherits from an instance or a class
+    }
   }
   return undefined;
 }

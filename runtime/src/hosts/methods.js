@@ -77,9 +77,11 @@ export function methodOf(raw, key, table, element) {
 function judgeReceiver(real, condition, table) {
   const found = match(/^(\w+)=([\w:]+)(\*?)$/, condition);
   let held = get(real, found[1]);
-  if (typeof held === 'function') held = apply(held, real, []);
-  if (held === undefined || held === null) return;
-  if (typeof held !== 'string') deny(table.family === 'electron' ? 'electron-lifecycle' : table.family);
+  const isAsked = typeof held === 'function';
+  if (isAsked) held = apply(held, real, []);
+  // A payload may have given an object of its own what the host converts to text.
+  if (isObject(held) && !isAsked) deny(table.family === 'electron' ? 'electron-lifecycle' : table.family);
+  if (typeof held !== 'string') return;
   const at = apply(stringIndexOf, lowerCase(held), [found[2]]);
   if (at === 0 && (found[3] !== '' || held.length === found[2].length)) deny(table.family === 'electron' ? 'electron-lifecycle' : table.family);
 }
