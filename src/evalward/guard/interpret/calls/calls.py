@@ -18,6 +18,7 @@ from evalward.guard.domain.atoms import (
     OPAQUE_HOST_MEMBER,
     TAINTED_DATA,
     UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
     UNKNOWN_NESTED_DATA,
     UNKNOWN_PLAIN,
     V_UNDEFINED,
@@ -62,6 +63,9 @@ if TYPE_CHECKING:
 _FUNCTION = "Function.prototype"
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 _WINDOW_OF_JQUERY: Value = of(known("jQueryWindow"))
+
+
+_BY_UNKNOWN_KEYS = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA})
 
 
 def _holds_program(value: Value) -> bool:
@@ -235,7 +239,7 @@ class Calls:
             wrapped |= of(COPY_OR_FUNCTION)
         if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
             return texts | wrapped | V_UNKNOWN | self._answer(args, rest, span)
-        if atom is UNKNOWN_NESTED_DATA and any(map(_holds_program, args)):
+        if atom in _BY_UNKNOWN_KEYS and any(map(_holds_program, args)):
             note = "a program is given to what a key that cannot be resolved selects: it may run it"
             self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
         self._findings.origin(FUNCTION_FROM_TEXT, atom, "a call that may build a function from text", span)
