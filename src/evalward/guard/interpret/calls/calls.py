@@ -8,8 +8,6 @@ from evalward.guard.constructs import dynamic_key
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    CONSTRUCTOR_OF_DATA,
-    COPY_OR_FUNCTION,
     DECODED_STRING,
     FUNCTION_FROM_TEXT,
     HOST_HELD_TEXT,
@@ -18,9 +16,6 @@ from evalward.guard.domain.atoms import (
     OPAQUE_HOST_MEMBER,
     TAINTED_DATA,
     UNKNOWN,
-    UNKNOWN_CONSTRUCTOR,
-    UNKNOWN_NESTED_DATA,
-    UNKNOWN_PLAIN,
     V_UNDEFINED,
     V_UNKNOWN,
     Host,
@@ -38,13 +33,12 @@ from evalward.guard.domain.slots import READ_NAME, SYMBOL_SPECIES
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.calls.bound_functions import unbound
+from evalward.guard.interpret.calls.built_functions import built
 from evalward.guard.interpret.calls.conditions import UNMODELLED_CLASSES
 from evalward.guard.interpret.calls.shared_receivers import judge_shared_receiver
 from evalward.guard.interpret.calls.unlisted_methods import judge_unlisted
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
-from evalward.guard.interpret.script_texts import any_script
-from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,14 +57,6 @@ if TYPE_CHECKING:
 _FUNCTION = "Function.prototype"
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 _WINDOW_OF_JQUERY: Value = of(known("jQueryWindow"))
-
-
-_BY_UNKNOWN_KEYS = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA})
-
-
-def _holds_program(value: Value) -> bool:
-    """Whether a constant is a program, or markup or a URL that runs one."""
-    return any_script(value) or any(type(atom) is str and is_active(atom) for atom in value)
 
 
 def _names_constructor(values: Sequence[Value]) -> bool:
@@ -229,21 +215,10 @@ class Calls:
             texts |= of(HOST_HELD_TEXT)
         if atom is TAINTED_DATA:
             return texts | of(TAINTED_DATA, UNKNOWN) | self._answer(args, rest, span)
-        # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
-        copied = atom is CONSTRUCTOR_OF_DATA and not (texts if constructing else any(args) or rest)
-        # Without a text, Function makes a function that does nothing: `new x.constructor()`, `table[row][column]()`.
-        copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
-        if copied and constructing and any(args):
-            note = "`constructor` of the host's data may be Function"
-            self._findings.origin(COPY_OR_FUNCTION, atom, note, span)
-            wrapped |= of(COPY_OR_FUNCTION)
-        if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
-            return texts | wrapped | V_UNKNOWN | self._answer(args, rest, span)
-        if atom in _BY_UNKNOWN_KEYS and any(map(_holds_program, args)):
-            note = "a program is given to what a key that cannot be resolved selects: it may run it"
-            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
-        self._findings.origin(FUNCTION_FROM_TEXT, atom, "a call that may build a function from text", span)
-        return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
+        made = built(self._findings, atom, args, rest, span, told=bool(texts), constructing=constructing)
+        if FUNCTION_FROM_TEXT in made:
+            return texts | made
+        return texts | wrapped | made | self._answer(args, rest, span)
 
     def _answer(self, args: Sequence[Value], rest: Value, span: Span) -> Value:
         """Return the capabilities that an unknown callee makes of a name, if it is a function of the payload.
