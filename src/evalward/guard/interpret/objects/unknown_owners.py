@@ -185,9 +185,9 @@ class UnknownOwners:
                 and atom.path.partition(".")[0] not in self._catalogue.interfaces
             ):
                 return of(CONSTRUCTOR_OF_DATA)
-            note = f"`constructor` of `{atom.path}`, which may be a function"
-            self._findings.origin(CONSTRUCTOR_OF_UNKNOWN, atom, note, span)
-            return of(CONSTRUCTOR_OF_UNKNOWN)
+            made = known("Function", constructor_chain.LABEL)
+            self._findings.origin(made, atom, f"`constructor` of `{atom.path}`, a function", span)
+            return of(made)
         if name in INHERITED or name in INHERITED_ACCESSORS:
             return self._catalogued.get_builtin("Object.prototype", name, span)
         if name in _CALLS:
