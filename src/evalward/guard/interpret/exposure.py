@@ -49,7 +49,10 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
 
-_NAME = re.compile(r"name\s*=\s*[\"']?([^\s\"'<>&]+)(?=[\s\"'>])", re.IGNORECASE)  # of an element in markup
+_NAME = re.compile(
+    r"(?:name|id)\s*=\s*[\"']?([^\s\"'<>&]+)(?=[\s\"'>])", re.IGNORECASE
+)  # of an element in markup
+_ELEMENT: Value = of(known("Element"))
 _WINDOW: Value = of(known("MessageSource"))  # of which what is read by unknown names is judged
 
 
@@ -156,10 +159,15 @@ class Exposure:
     def expect_frames(self, texts: Iterable[object]) -> None:
         """Note that the payload makes frames if one of the texts, markup or the name of an element, has one."""
         for text in texts:
-            if type(text) is str and "frame" in text.lower():
+            if type(text) is not str:
+                continue
+            lowered = text.lower()
+            if "frame" in lowered:
                 self._store.patches.put(MAY_MAKE_FRAMES, V_UNDEFINED)
-                if "name" in text.lower():
+                if "name" in lowered:
                     self.expect_names(frozenset(_NAME.findall(text)) or V_ANY_STRING)
+            elif "<" in text and (names := _NAME.findall(text)):
+                self.expect_names(frozenset(names))
 
     def expect_names(self, names: Value) -> None:
         """Note the names that the payload gives to elements."""
@@ -171,6 +179,12 @@ class Exposure:
             return BOTTOM
         given = self._store.patches.read(MAY_NAME_ELEMENTS)
         return _WINDOW if name in given or any(type(atom) is not str for atom in given) else BOTTOM
+
+    def named_by_payload(self, name: str) -> Value:
+        """Return what stands in the place of a member whose name the payload gives to an element (DOM clobbering)."""
+        if name not in self._store.patches.read(MAY_NAME_ELEMENTS):
+            return BOTTOM
+        return _ELEMENT | self.named_window(name)
 
     def expect_results(self) -> None:
         """Note that a generator hands on results of an iterator of the payload, which are no plain objects."""

@@ -143,7 +143,8 @@ class Catalogued:
         if name == "constructor":
             if not atom.path.endswith(("prototype", "Element", "electron.app")):
                 return self._unlisted(atom, name, span)
-            return constructor_named(self._findings, member.result[1:], span)
+            named = constructor_named(self._findings, member.result[1:], span)
+            return named | self._in_its_place(atom, name, named)
         if atom.path == "DOMInterface" and name == "prototype":
             return of(ELEMENT_PROTOTYPE)
         if member.result == "symbol" and atom.path == "Symbol":
@@ -154,7 +155,7 @@ class Catalogued:
                 member.result, span.start, member.label, f"{atom.path}.{name}"
             )
         made = join(made, self._patches.read(f"{atom.path}.{name}"))
-        made |= self._in_its_place(atom, name, made)
+        made |= self.global_value(name) if atom.path == "globalThis" else self._in_its_place(atom, name, made)
         if member.result == "text":
             made |= self._dataflow.read(self._held.given)
         elif member.result == "string" and atom.path == "RegExp":
@@ -171,7 +172,11 @@ class Catalogued:
         return made | V_UNDEFINED if member.absent else made
 
     def _in_its_place(self, owner: Known, name: str, made: Value) -> Value:
-        """Return the window that stands in the place of a member of the document or of a window, if it is no method."""
+        """Return the element or window that stands in the place of a member of the document, a form or a window."""
+        if owner.path in {"document", "Element"}:
+            named = self._exposure.named_by_payload(name)
+            if named:
+                return named
         # What may be a window is mostly an element.
         of_element = owner.path != "document" and name in self._catalogue.get("Element").members
         if owner.path not in _NAMING_FRAMES or of_element:

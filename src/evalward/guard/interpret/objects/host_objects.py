@@ -53,6 +53,8 @@ _RESULTS: dict[str, Value] = {
 _MAX_WRAPPED = 64
 # The methods of HTMLCollection and what inherits from it; under any other name stands an element.
 _OF_COLLECTIONS = ("item", "namedItem", "add", "remove")
+_OF_LISTS = frozenset({"@Element", "element"})
+_ITEM = of(known("Element.item"))
 
 
 class HostObjects:
@@ -94,6 +96,8 @@ class HostObjects:
             owner = "Element" if inner == "element" else inner[1:]
             for name in _OF_COLLECTIONS:
                 self._store.put(made, name, of(known(f"{owner}.{name}")))
+        elif inner in _OF_LISTS:  # a NodeList
+            self._store.put(made, "item", _ITEM)
         self._store.put_element(made, self.materialize(inner, start))
         return made.value
 

@@ -33,6 +33,7 @@ from evalward.guard.domain.atoms import (
     TAINTED_DATA,
     TAINTED_SELECTION,
     TAINTED_SELECTION_PROTOTYPE,
+    TAINTED_STRING,
     UNKNOWN,
     UNKNOWN_PLAIN,
     V_ANY_NUMBER,
@@ -81,6 +82,8 @@ _OF_TEXTS = frozenset(
     }
 )
 
+# Of an SVG element, what is a text of others is an object with these (SVG §4.6).
+_OF_ANIMATED = frozenset({"baseVal", "animVal"})
 # What reads and changes prototypes and descriptors.
 _OF_OBJECT = frozenset(
     {
@@ -132,6 +135,8 @@ class UnknownOwners:
 
     def _get_from_unknown(self, atom: Atom, name: str, span: Span) -> Value:
         if atom in STRING_UNKNOWNS:
+            if name in _OF_ANIMATED:
+                return of(TAINTED_STRING)
             if name == "length" or not is_index(name):
                 return (
                     V_ANY_NUMBER
