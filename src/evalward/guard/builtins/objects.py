@@ -102,6 +102,12 @@ def _assign(machine: Machine, call: Call) -> Value:
                 if isinstance(source, HeapObject):
                     for name, value in list(source.properties.items()):
                         machine.set(of(atom), name, value, call.span)
+                    for name, getter in list(source.getters.items()):
+                        machine.set(
+                            of(atom), name, machine.call(getter, of(source), (), call.span), call.span
+                        )
+                    if inside := source.contents():
+                        machine.set_computed(of(atom), V_ANY_NUMBER, inside, call.span)
                     if source.extensible:
                         machine.set_computed(
                             of(atom), machine.enumerable_keys(source), source.elements, call.span

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.atoms import (
     BOTTOM,
     V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
     V_ANY_STRING,
     V_UNDEFINED,
     V_UNKNOWN,
@@ -102,8 +103,11 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
             for name, getter in list(atom.getters.items()):
                 given = machine.call(getter, of(atom), (), call.span)
                 machine.define_own_property(target, of(name), given, call.span)
+            for index, item in enumerate(list(atom.items)):
+                machine.define_own_property(target, of(str(index)), item, call.span)
             if atom.elements:
-                machine.define_own_property(target, V_ANY_STRING, atom.elements, call.span)
+                key = V_ANY_NUMBER if atom.kind in {"array", "arguments"} else V_ANY_STRING
+                machine.define_own_property(target, key, atom.elements, call.span)
         elif type(atom) is not Primitive:
             machine.use(
                 of(atom), Flow.ARGUMENT, call.span

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.atoms import BOTTOM, UNDEFINED, V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.slots import MAY_HAND_ON_RESULTS, SYMBOL_PREFIX
+from evalward.guard.domain.slots import ANY_INDEX, MAY_HAND_ON_RESULTS, SYMBOL_PREFIX
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 from evalward.guard.syntax.literals import is_index
@@ -209,6 +209,9 @@ class Conditions:
         reached = self._reached((receiver, *call.args, call.rest), call.span)
         if call.path in _MAKERS:
             reached = join(reached, self._machine.construct(objects_of(receiver), (V_UNKNOWN,), call.span))
+        for atom in reached:  # what a constructor or a species of the payload's gives gets elements
+            if type(atom) is Known:
+                self._patches.put(f"{atom.path}.{ANY_INDEX}", reached)
         if not reached or call.path not in _UNMODELLED:
             return join(V_UNKNOWN, reached)
         # What the result is, is not known either: whatever is read from it or called on it gives any of that, or it.

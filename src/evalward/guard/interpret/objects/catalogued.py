@@ -28,7 +28,13 @@ from evalward.guard.domain.atoms import (
     symbol,
 )
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_PREFIX, SYMBOL_SPECIES
+from evalward.guard.domain.slots import (
+    ANY_INDEX,
+    PRIVATE_PREFIX,
+    SYMBOL_ITERATOR,
+    SYMBOL_PREFIX,
+    SYMBOL_SPECIES,
+)
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.constructors import class_of_driver, constructor_named
@@ -293,11 +299,10 @@ class Catalogued:
             self._findings.report(
                 atom.label, Rank.LEAVES, Span.at(start), atom, f"`{atom.path}` is read by a number"
             )
-        return (
-            of(atom)
-            if self._denied_reads.is_denied(atom)
-            else self._kept_by(atom.path, self._catalogue.get(atom.path).element)
-        )
+        if self._denied_reads.is_denied(atom):
+            return of(atom)
+        put = self._patches.read(f"{atom.path}.{ANY_INDEX}")
+        return self._kept_by(atom.path, self._catalogue.get(atom.path).element) | put
 
     def _kept_by(self, path: str, result: str) -> Value:
         """Return what the members of an object of the host give that no list names: one object, and what it holds."""

@@ -30,6 +30,7 @@ from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.named_lists import is_named_list, with_element
 from evalward.guard.domain.slots import (
     ADDED_NAMES,
+    ANY_INDEX,
     MAY_SELECT_CONSTRUCTOR,
     PRIVATE_PREFIX,
     SYMBOL_SPECIES,
@@ -104,7 +105,7 @@ def _runs(value: Value) -> bool:
 def _is_kept(target: HeapObject) -> bool:
     """Whether the host made an object, and keeps it: an instance of one of its classes, or a live collection."""
     if target.kind == "array":
-        return target.extensible
+        return target.extensible or "item" in target.properties  # a live list, or one that gives its elements
     parents = (parent.path for parent in target.prototype if type(parent) is Known)
     return any(
         path.endswith(".prototype") and path.removesuffix(".prototype") not in OF_LANGUAGE for path in parents
@@ -324,6 +325,8 @@ class Writes:
         if atom is TAINTED_DATA:
             self._exposure.expect_functions(value)
         if type(atom) is Known:
+            if numeric:
+                self._patches.put(f"{atom.path}.{ANY_INDEX}", value)
             self._known_writes.set_dynamic_on_known(atom, span, numeric=numeric)
         self._judgement.leak(value, Flow.PROPERTY, span)
 
