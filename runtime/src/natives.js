@@ -20,6 +20,7 @@ export const { TypeError, ReferenceError } = G;
 export const { create, freeze, hasOwn } = ObjectCtor;
 export const { isArray } = ArrayCtor;
 export const { isView } = G.ArrayBuffer;
+export const { get: viewLength } = ownDescriptor(getPrototypeOf(G.Uint8Array.prototype), 'length');
 export const ObjectPrototype = ObjectCtor.prototype;
 export const ArrayPrototype = ArrayCtor.prototype;
 export const RegExpPrototype = RegExpCtor.prototype;

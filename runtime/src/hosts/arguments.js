@@ -1,6 +1,6 @@
 // What a payload gives to a host: converted once, judged, and passed on as what was judged.
 import {
-  apply, create, createDataProperty, defineProperty, FunctionPrototype, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
+  apply, create, createDataProperty, defineProperty, FunctionPrototype, G, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
   PromisePrototype, StringCtor, stringSlice, weakMap,
 } from '../natives.js';
 import { deny, isKept, isListed, labelOf, own, unwrap, v } from '../membrane.js';
@@ -62,23 +62,18 @@ function argument(x, i, key, table, how, real) {
   if (table.keys[key] !== undefined && wordsOf(table.keys[key])[x = StringCtor(x)] !== true) deny(table.family, 'a member that no list names');
   if (table.sites[key || '()'] === at) x = judgedSite(x);
   const files = table.files[key];
-  const isJudged = files !== undefined || table.fields[key] !== undefined || isNamed(table, key, at);
-  const passed = copyOut(x, isJudged ? { __proto__: null, ...how, isJudged } : how, 0);
+  const passed = copyOut(x, how, 0);
   if (files !== undefined && i >= +files[0] && !(DROPS[key] === true && behind(x) !== undefined)) judgeFiles(table.compares ? snapshotName(passed) : passed, apply(stringSlice, files, [2]));
   if (table.states[key] === at) judgeState(passed);
   if (table.styles[key] === at) judgeStyle(passed);
   if (table.bodies[key] === at) return judgedAnswer(passed, real);
   if (table.requests[key] === at) return judgedRequest(passed, real, key === 'fetch');
-  if (table.locators[key] === at) return judgedLocator(passed);
+  if (table.locators[key] === at) return judgedLocator(passed, behind(x) !== undefined);
   if (table.fields[key] === undefined) return passed;
   if (!behind(x)?.table.path) return judgedFields(passed, wordsOf(table.fields[key]));
   // What a payload gave to an object of Electron's may be among its properties.
   return i > 0 && table.family === 'electron' ? deny('electron', 'options are no plain data') : passed;
 }
-
-/** Whether a rule looks into what the method `key` gets at this place. */
-const isNamed = (table, key, at) =>
-  table.states[key] === at || table.styles[key] === at || table.bodies[key] === at || table.requests[key] === at || table.locators[key] === at;
 
 const isText = (x) => typeof x === 'string' || (isObject(x) && behind(x) === undefined);
 
@@ -118,11 +113,12 @@ function judgeSiteBase(url) {
 const BASE = /^https?:\/\//;
 const NAME = /^[\w-]+$/;
 const INDEX = /^\d+$/;
+const INSPECT = G.Symbol.for('nodejs.util.inspect.custom');
 
 /** How an element is found: by a strategy that a list names, none of which runs what it is given. */
-function judgedLocator(locator) {
+function judgedLocator(locator, isOfHost) {
   if (!isObject(locator) || typeof locator === 'function' || behind(locator) !== undefined) return locator;
-  if (!isPlain(locator)) deny('nested-evaluation', 'a locator is no plain data');
+  if (!isOfHost && !isPlain(locator)) deny('nested-evaluation', 'a locator is no plain data');
   const { methods } = tableOf('selenium.by');
   const keys = ownKeys(locator);
   for (let i = 0; i < keys.length; i++) {
@@ -158,11 +154,11 @@ function split(types) {
 const REFERENCES = spread('playwright.locator playwright.handle playwright.mainHandle selenium.element', true, create(null));
 
 /** What goes out for the facade `x`, of which `facts` are known; undefined for data of the host's that is copied like other data. */
-function behindFacade(x, facts, { isSent, isCompared }) {
+function behindFacade(x, facts, { isSent, isCompared, isData }) {
   if (facts.table.others !== '') deny(labelOf(x) || facts.family);
   const { path, instance, result } = facts.table;
   const isFunction = typeof x === 'function';
-  if (isSent && path !== '' && REFERENCES[path] !== true) deny(facts.family, 'a host\'s object is no data');
+  if (isSent && path !== '' && (isData || REFERENCES[path] !== true)) deny(facts.family, 'a host\'s object is no data');
   if (isSent && path === '' && !isFunction) return undefined;
   // The host would call its own function with what the payload chooses, or give it back as a part of the payload's data.
   if (isCompared) return path === 'expect.matcher' ? facts.real : labelled(x, facts);
@@ -171,6 +167,9 @@ function behindFacade(x, facts, { isSent, isCompared }) {
 
 /** A value of the payload's that the host keeps: real host objects, plain data copied once, functions. */
 export const outgoing = (x) => copyOut(x, { __proto__: null, types: undefined, seen: weakMap(), isSent: false, isCompared: false }, 0);
+
+/** Data for a native that reads at any depth: no object of the host's is among it. */
+export const asData = (x) => copyOut(x, { __proto__: null, types: undefined, seen: weakMap(), isSent: true, isCompared: false, isData: true }, 0);
 
 /** A value of the payload's as the host gets it; `how` says what its functions are called with, and whether it goes to another realm. */
 function copyOut(x, how, depth) {
@@ -184,6 +183,11 @@ function copyOut(x, how, depth) {
   if (depth > MAX_DEPTH) return deny('analysis-limit', 'data nested too deeply');
   // A Proxy of the payload's may answer differently each time: it is copied, whatever its prototype is said to be.
   if (facts === undefined && !isKept(x) && !isPlain(x) && !isOwnInstance(x) && (how.isCompared || !isArray(x))) return ofClass(x, how, depth);
+  return plainCopy(x, how, depth);
+}
+
+/** A plain object or array with the enumerable properties of `x`. */
+function plainCopy(x, how, depth) {
   const copy = isArray(x) ? [] : {};
   how.seen.set(x, copy);
   const keys = ownKeys(x);
@@ -216,9 +220,9 @@ function ofClass(x, how, depth) {
     return fresh;
   });
   if (made !== undefined) return made;
-  // Properties of the host's own instance are the host's; what only inherits from its class is the payload's.
-  if (how.isJudged && !isInstanceAlone(x)) deny('nested-evaluation', 'an option that may change');
-  return passing(x);
+  if (isInstanceAlone(x)) return passing(x);
+  // Properties of what only inherits from a class of the host's are the payload's: the host gets them as they are now.
+  return plainCopy(x, how, depth);
 }
 
 /** Whether `x` is an instance of a class of the host's, without a property that the payload may have added. */
@@ -234,16 +238,38 @@ function passing(x) {
   return label === undefined ? x : deny(label);
 }
 
+const isPromise = (x) => {
+  for (let q = getPrototypeOf(x), depth = 0; q !== null && depth < MAX_DEPTH; q = getPrototypeOf(q), depth++) if (q === PromisePrototype) return true;
+  return false;
+};
+
 /** An object that the host compares and prints, as far as the payload may read it. */
 function compared(x) {
-  if (getPrototypeOf(x) === PromisePrototype) return settle(x, asShown, (error) => { throw asShown(error); });
+  if (isPromise(x)) return settle(x, asShown, (error) => { throw asShown(error); });
+  const custom = get(x, INSPECT);
+  if (typeof custom === 'function' && (own(custom) || isKept(custom))) deny('global-object', 'an object that prints itself');
   assertSafeInside(x);
+  assertNoSymbols(x);
   return passing(x);
+}
+
+/** Deny an object or a function that holds objects where a comparison shows them, and nothing else looks. */
+function assertNoSymbols(x) {
+  const keys = ownKeys(x);
+  for (let i = 0; i < keys.length; i++) {
+    if (typeof x !== 'function' && typeof keys[i] !== 'symbol' || keys[i] === 'prototype') continue;
+    const property = ownDescriptor(x, keys[i]);
+    const isShown = property !== undefined && (!hasOwn(property, 'value') || isObject(property.value) && (typeof keys[i] === 'symbol' || !own(property.value)));
+    if (isShown) deny('global-object', 'data that may hold more than data');
+  }
 }
 
 /** A function that is compared, or called with nothing; a constructor of the language by its own identity. */
 function comparedFunction(x, how) {
-  if (own(x)) return how.isPolled ? polled(x) : x;
+  if (own(x)) {
+    assertNoSymbols(x);
+    return how.isPolled ? polled(x) : x;
+  }
   const real = unwrap(x);
   return isListed(real) ? real : passing(x);
 }

@@ -4,20 +4,24 @@ import {
   apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
 } from '../natives.js';
 import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from '../membrane.js';
-import { assertMute, assertSafeInside, readDeep } from '../intrinsics/deep.js';
+import { assertMute, assertSafeInside, copiedData, onCopy, readDeep } from '../intrinsics/deep.js';
+import { json } from '../intrinsics/json.js';
 import { hideSymbols } from '../intrinsics/symbols.js';
 import { protect, writable } from '../protection.js';
 import { isForged } from '../shared.js';
 import { onName } from '../forging.js';
 import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify, isHarmless } from './classify.js';
+import { asData } from './arguments.js';
 import { facadeOf } from './behind.js';
+import { dataOfText } from './captured.js';
 import './facade.js';
 import {
   bindings, classOfSingleton, deniedNames, eachWord, familyOf, harmless, isHarmlessName, isUntagged, iteratorMakers, names, tableOf,
 } from './tables.js';
 
 const MAX_DEPTH = 6;
+const { stringify } = G.JSON;
 
 /**
  * Whether `real` is what a list means by the harmless global `name`: the interface of that name, its only instance, or one of those
@@ -80,10 +84,32 @@ const assertNoneProtected = (self, args) => {
   }
 };
 
+// Natives that read data at any depth, which get a copy; of the JSON among them, what JSON gives.
+const reading = weakSet();
+{
+  const readers = [[G.performance, 'mark'], [G.performance, 'measure'], [G.Response, 'json']];
+  for (let i = 0; i < readers.length; i++) {
+    const f = isObject(readers[i][0]) ? get(readers[i][0], readers[i][1]) : undefined;
+    if (typeof f === 'function') reading.add(f);
+  }
+}
+
+/** What such a native gets. */
+function copiedArguments(args, real) {
+  const isJson = valueOf(real, 'name') === 'json';
+  if (isJson && isObject(args[0])) {
+    const text = json.JSON.stringify(undefined, [args[0]], stringify);
+    args[0] = text === undefined ? undefined : dataOfText(text);
+  }
+  for (let i = isJson ? 1 : 0; i < args.length; i++) args[i] = copiedData(args[i]);
+  return args;
+}
+
 /** A function of a harmless class, which the host has written in JavaScript: it may write to its receiver and arguments. */
 const harmlessFunction = {
   __proto__: null,
   call(self, args, real) {
+    if (reading.has(real)) return apply(real, receiver(self), copiedArguments(args, real));
     assertNoneProtected(self, args);
     return apply(real, receiver(self), args);
   },
@@ -181,4 +207,5 @@ export function installHosts() {
   eachGlobal(names, (real, path) => { if (!seen.has(real)) hold(real, path); });
   eachGlobal(bindings, hold);
   readDeep();
+  onCopy(asData);
 }

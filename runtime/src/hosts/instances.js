@@ -1,8 +1,8 @@
 // Instances of the language's classes, renewed for a host: a host that reads an object twice gets the same both times, and none of the
 // properties that a payload has added.
 import {
-  apply, construct, create, defineProperty, ErrorCtor, G, get, getPrototypeOf, hasOwn, isView, making, ownDescriptor, ownKeys, PromisePrototype, RegExpCtor,
-  RegExpPrototype, TypeError, weakMap,
+  apply, construct, create, defineProperty, ErrorCtor, G, get, getPrototypeOf, hasOwn, isView, making, ownDescriptor, ownKeys, RegExpCtor,
+  RegExpPrototype, weakMap,
 } from '../natives.js';
 import { own, v } from '../membrane.js';
 import { settle } from './captured.js';
@@ -21,39 +21,36 @@ const VIEW = ['buffer', 'byteOffset', 'length'];
 const partsOfView = [];
 for (let i = 0; i < VIEW.length; i++) partsOfView[i] = accessor(TypedArrayPrototype, VIEW[i]);
 
-// By the prototype of a class of the language: how an instance of it is renewed, with `copy` for what it holds.
+// By the prototype of a class of the language: what tells an instance of it, and how that is renewed, with `copy` for what it holds.
 const renewals = weakMap();
 const views = create(null);
 
-const when = (name, renew) => {
+const when = (name, slot, renew) => {
   const made = G[name];
-  if (typeof made === 'function') renewals.set(made.prototype, renew);
+  if (typeof made === 'function') renewals.set(made.prototype, { __proto__: null, slot, renew });
 };
 
-when('Date', (x) => construct(DateCtor, [apply(getTime, x, [])]));
-when('RegExp', (x) => construct(RegExpCtor, [apply(source, x, []), apply(flags, x, [])]));
-when('Map', (x, copy, remember) => {
+when('Date', getTime, (x, copy, remember, time) => construct(DateCtor, [time]));
+when('RegExp', source, (x, copy, remember, text) => construct(RegExpCtor, [text, apply(flags, x, [])]));
+when('Map', accessor(MapCtor.prototype, 'size'), (x, copy, remember) => {
   const made = remember(construct(MapCtor, []));
   apply(eachOfMap, x, [(value, key) => { apply(addToMap, made, [copy(key), copy(value)]); }]);
   return made;
 });
-when('Set', (x, copy, remember) => {
+when('Set', accessor(SetCtor.prototype, 'size'), (x, copy, remember) => {
   const made = remember(construct(SetCtor, []));
   apply(eachOfSet, x, [(value) => { apply(addToSet, made, [copy(value)]); }]);
   return made;
 });
-renewals.set(PromisePrototype, (x, copy) => settle(x, copy, (error) => { throw copy(error); }));
+when('Promise', undefined, (x, copy) => settle(x, copy, (error) => { throw copy(error); }));
 
 const BOXED = ['String', 'Number', 'Boolean', 'BigInt', 'Symbol'];
-for (let i = 0; i < BOXED.length; i++) {
-  const { valueOf } = G[BOXED[i]].prototype;
-  when(BOXED[i], (x) => apply(valueOf, x, []));
-}
+for (let i = 0; i < BOXED.length; i++) when(BOXED[i], G[BOXED[i]].prototype.valueOf, (x, copy, remember, value) => value);
 
 const ERRORS = ['Error', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError', 'AggregateError', 'SuppressedError'];
 for (let i = 0; i < ERRORS.length; i++) {
   const kind = G[ERRORS[i]]?.prototype;
-  when(ERRORS[i], (x, copy, remember) => {
+  when(ERRORS[i], undefined, (x, copy, remember) => {
     const made = remember(construct(ErrorCtor, [], making(kind)));
     const keys = ownKeys(x);
     for (let k = 0; k < keys.length; k++) keepValue(x, made, keys[k], copy);
@@ -79,7 +76,7 @@ for (let i = 0; i < VIEWS.length; i++) {
 /** A view of the same bytes, of the same class of the language's or the host's. */
 function renewedView(x) {
   const name = apply(nameOfView, x, []);
-  if (name === undefined) return x; // a DataView, which has no names
+  if (name === undefined) return undefined; // a DataView, which has no names
   const parts = [];
   for (let i = 0; i < partsOfView.length; i++) parts[i] = apply(partsOfView[i], x, []);
   let kind = getPrototypeOf(x);
@@ -100,14 +97,15 @@ const isOfPayload = (prototype) => {
 export function renewed(x, copy, remember) {
   if (isView(x)) return renewedView(x);
   for (let prototype = getPrototypeOf(x), depth = 0; prototype !== null && depth < MAX_DEPTH; prototype = getPrototypeOf(prototype), depth++) {
-    const renew = renewals.get(prototype);
-    if (renew === undefined) continue;
+    const found = renewals.get(prototype);
+    if (found === undefined) continue;
+    let held;
     try {
-      return renew(x, copy, remember);
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
+      held = found.slot === undefined ? undefined : apply(found.slot, x, []);
+    } catch {
       return undefined; // it only inherits from an instance or a class
     }
+    return found.renew(x, copy, remember, held);
   }
   return undefined;
 }

@@ -34,6 +34,11 @@ export function given(x, type) {
 function contained(x, type) {
   if (typeof x === 'function') return facadeOf(x, '', undefined, type);
   if (!isArray(x) && isThenable(x)) return settle(x, (y) => given(y, 'array:' + type));
+  if (isArray(x)) {
+    const list = [];
+    for (let i = 0; i < x.length; i++) createDataProperty(list, i, given(x[i], type));
+    return list;
+  }
   eachElement(x, (element) => given(element, type));
   return v(x);
 }

@@ -3,7 +3,7 @@
  * safe what the payload reads itself; for these natives the data is made safe, or looked through, before.
  */
 
-import { apply, G, getPrototypeOf, hasOwn, isArray, isObject, isView, ArrayPrototype, ObjectPrototype, ownDescriptor, ownKeys, weakSet }
+import { apply, G, getPrototypeOf, hasOwn, isArray, isObject, isView, ArrayPrototype, ObjectPrototype, ownDescriptor, ownKeys, viewLength, weakSet }
   from '../natives.js';
 import { deny } from '../denial.js';
 import { isKept, isListed, isOpaque, labelOf, own, v } from '../membrane.js';
@@ -22,6 +22,13 @@ export const readsDeep = () => deep;
 export const assertSafeInside = (data) => {
   if (deep) look(data, weakSet(), 0);
 };
+
+let copy = (x) => x;
+/** How a native that reads deep gets a copy of data, which nobody else can change; the profile of a host provides it. */
+export const onCopy = (make) => { copy = make; };
+
+/** What a native gets instead of data that it reads at any depth. */
+export const copiedData = (x) => (deep && isObject(x) ? copy(x) : x);
 
 /** Deny a function of the payload's that a native would ask for data (`toJSON`). */
 export const assertMute = (f) => {
@@ -74,7 +81,12 @@ const refuse = () => deny('global-object', 'data that may hold more than data');
 
 /** Deny bytes with properties, which a payload has put there; of many bytes the keys are not listed. */
 function assertBare(bytes) {
-  const count = bytes.length === undefined ? 0 : bytes.length;
+  let count = 0;
+  try {
+    count = apply(viewLength, bytes, []);
+  } catch (error) {
+    if (!(error instanceof TypeErrorCtor)) throw error; // a DataView, which has no elements
+  }
   if (count <= MAX_BYTES && ownKeys(bytes).length !== count) refuse();
 }
 

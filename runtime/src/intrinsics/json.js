@@ -2,6 +2,7 @@
 
 import { apply, create, createDataProperty, G, getPrototypeOf, isArray, isObject, StringCtor } from '../natives.js';
 import { pageHelps, v, whileReading } from '../membrane.js';
+import { asPrototype } from '../protection.js';
 import { assertDefinable, writable } from '../writes.js';
 import { at } from './arguments.js';
 import { readsDeep } from './deep.js';
@@ -10,7 +11,8 @@ let treeOf;
 /** How the tree of a value is made, where functions of the page may be called; page/serialising.js provides it. */
 export const onSerialising = (make) => { treeOf = make; };
 
-const safeValue = (key, value) => v(value);
+/** What a native has read under `key`: once an own `__proto__` is deleted, that is what the object inherits from. */
+const safeValue = (key, value) => (key === '__proto__' ? asPrototype(v(value)) : v(value));
 
 const { Number: NumberCtor, Boolean: BooleanCtor } = G;
 const BOXES = [NumberCtor.prototype, StringCtor.prototype, BooleanCtor.prototype];
@@ -69,7 +71,7 @@ export const json = {
         return apply(real, undefined, args);
       }
       args[1] = function (key, value) { // eslint-disable-line object-shorthand -- the holder is its receiver
-        return apply(replacer, v(this), [key, v(value)]);
+        return apply(replacer, v(this), [key, safeValue(key, value)]);
       };
       return apply(real, undefined, args);
     },
@@ -82,6 +84,7 @@ export const json = {
           writable(this);
           assertDefinable(this);
         }
+        given[1] = safeValue(given[0], given[1]);
         return apply(reviver, this, given);
       }]);
     },

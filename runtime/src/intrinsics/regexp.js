@@ -5,7 +5,7 @@ import { isOpaque, unwrap, v } from '../membrane.js';
 import { safeView } from './views.js';
 import { p } from '../functions.js';
 import { onMatchRead } from '../reads.js';
-import { writable } from '../writes.js';
+import { assertOpen } from '../protection.js';
 import { at } from './arguments.js';
 
 /** An ordinary regular expression: nothing of the payload's is asked while it is used. */
@@ -33,13 +33,13 @@ const executes = (self, args, real) => {
     if (isObject(args[0])) args[0] = `${args[0]}`;
     return looking(real, self, args, args[0]);
   }
-  writable(self);
+  assertOpen(self);
   return looking(real, safeView(self), args, args[0]);
 };
 
 /** A method that writes `lastIndex` to its receiver. */
 const moves = (self, args, real) => {
-  if (isObject(self)) writable(self);
+  if (isObject(self)) assertOpen(self);
   if (args.length > 0) args[0] = p(args[0]);
   return looking(real, self, args, args[0]);
 };
@@ -72,13 +72,13 @@ const species = (self, args, real) => {
   // The conversion runs code of the payload's, which may change the receiver. The method converts before it asks, too.
   if (isObject(self) && isObject(at(args, 0))) args[0] = `${p(args[0])}`;
   if (!isObject(self) || ordinary(self)) return looking(real, self, args, args[0]);
-  writable(self);
+  assertOpen(self);
   let C = v(self.constructor);
   if (C !== undefined) C = v(assertObject(C, 'The .constructor property is not an object')[speciesSymbol]);
   if (C === undefined || C === null) C = RegExpCtor;
   const kind = { [speciesSymbol]: function (_, flags) { // eslint-disable-line object-shorthand -- a method has no [[Construct]]
     const made = v(construct(C, [self, flags]));
-    writable(made);
+    assertOpen(made);
     return ordinary(made) ? made : safeView(made); // its `exec` is called with the payload's text
   } };
   return apply(real, safeView(self, kind), args);

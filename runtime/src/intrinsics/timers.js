@@ -1,7 +1,7 @@
 /** Functions that run a function later, and the few others that every realm has beside ECMA-262's. */
 
 import {
-  apply, create, createDataProperty, freeze, G, get, getPrototypeOf, has, isObject, ObjectPrototype, symbols, TypeError, weakMap, weakSet,
+  apply, create, createDataProperty, freeze, G, get, getPrototypeOf, has, isArray, isObject, ObjectPrototype, symbols, TypeError, weakMap, weakSet,
 } from '../natives.js';
 import { deny } from '../denial.js';
 import { keep, keepPlain, labelOf, own, standIn, unwrap } from '../membrane.js';
@@ -9,7 +9,7 @@ import { isForged } from '../shared.js';
 import { onName } from '../forging.js';
 import { protect } from '../protection.js';
 import { at } from './arguments.js';
-import { assertSafeInside } from './deep.js';
+import { assertSafeInside, copiedData } from './deep.js';
 import { behave, lookUp } from './table.js';
 
 /** A timer takes a function. Text is not recognised by exclusion: an array or object becomes text, too. */
@@ -83,7 +83,17 @@ export const timers = {
       return apply(real, undefined, args);
     },
     structuredClone(self, args, real) {
-      if (typeof at(args, 0) === 'object' && isObject(args[0])) assertSafeInside(args[0]);
+      if (typeof at(args, 0) !== 'object' || !isObject(args[0])) return free(self, args, real);
+      if (!isObject(at(args, 1))) {
+        args[0] = copiedData(args[0]);
+        return free(self, args, real);
+      }
+      // What is transferred has to be in the data itself.
+      const given = get(args[1], 'transfer');
+      const transfer = [];
+      for (let i = 0; isArray(given) && i < given.length; i++) createDataProperty(transfer, i, get(given, i));
+      args[1] = { __proto__: null, transfer };
+      assertSafeInside(args[0]);
       return free(self, args, real);
     },
     'atob|btoa': free,

@@ -7,6 +7,7 @@ import { apply, createDataProperty, defineProperty, getPrototypeOf, isArray, isO
   from '../natives.js';
 import { invoke, v } from '../membrane.js';
 import { onSerialising } from '../intrinsics/json.js';
+import { prototypeRead } from '../reads.js';
 import { bigintValue, booleanValue, isRawJSON, numberValue, stringValue } from './captured.js';
 
 const primitiveOf = (read, x) => {
@@ -56,7 +57,7 @@ export const treeOf = (root, replacer, picked) => {
     const { length } = names;
     for (let i = 0; i < length; i++) {
       const key = isList ? '' + i : names[i];
-      createDataProperty(copy, key, written(value, key, v(value[key])));
+      createDataProperty(copy, key, written(value, key, key === '__proto__' ? prototypeRead(value) : v(value[key])));
     }
     ancestors.length--;
     return copy;
