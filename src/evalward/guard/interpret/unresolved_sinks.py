@@ -83,7 +83,7 @@ _LABELS: Final = {
 _PARTS_OF_PROTO: Final = frozenset(
     part
     for start, end in combinations(range(len("__proto__") + 1), 2)
-    if (part := "__proto__"[start:end]) != "__proto__" and "_" in part and part.strip("_")
+    if (part := "__proto__"[start:end]) != "__proto__" and "__" in part and part.strip("_")
 )
 _SCRIPT: Final = re.compile(r"\bscript\b", re.IGNORECASE)
 _IDLE: Final = re.compile(
@@ -132,7 +132,7 @@ def _harmed(kinds: set[str], texts: set[str], strings: set[str]) -> set[str]:
         found |= {CODE, ANSWER}
     if TIMER in kinds and any(map(may_act, texts)):
         found.add(TIMER)
-    if NAME in kinds and not texts.isdisjoint(_PARTS_OF_PROTO):
+    if NAME in kinds and not strings.isdisjoint(_PARTS_OF_PROTO):
         found.add(NAME)
     if kinds <= {CODE, TIMER, NAME}:
         return found
