@@ -175,6 +175,10 @@ class Catalogue:
         """Whether a member is an object or function that ECMA-262 defines: replacing it affects every program."""
         return (path, name) in self.standard and path != "console"
 
+    def is_of_interface(self, path: str) -> bool:
+        """Whether what no table has is an interface or a member of a prototype: a function, if it is read."""
+        return ".prototype." in path or path.partition(".")[0] in self.interfaces
+
     def is_of_host(self, path: str) -> bool:
         """Whether a function is one of the host: other versions may give what this list of results lacks."""
         owner, _, name = path.rpartition(".")

@@ -264,7 +264,7 @@ class UnknownKeys:
 
     def _get_unknown_from_host(self, atom: Host, span: Span) -> Value:
         """Return what an object that no catalogue names gives: an interface is a function, others may be one."""
-        if atom.path not in self._catalogue.interfaces:
+        if not self._catalogue.is_of_interface(atom.path):
             return of(UNKNOWN) | self._of_data(atom, span)
         note = "read from an interface by a key that cannot be resolved"
         self._findings.origin(UNKNOWN_CONSTRUCTOR, atom, note, span)

@@ -185,10 +185,7 @@ class UnknownOwners:
 
     def _get_from_host(self, atom: Host, name: str, span: Span) -> Value:
         if name == "constructor":
-            if (
-                ".prototype." not in atom.path
-                and atom.path.partition(".")[0] not in self._catalogue.interfaces
-            ):
+            if not self._catalogue.is_of_interface(atom.path):
                 return of(CONSTRUCTOR_OF_DATA)
             made = known("Function", constructor_chain.LABEL)
             self._findings.origin(made, atom, f"`constructor` of `{atom.path}`, a function", span)
