@@ -61,8 +61,8 @@ function argument(x, i, key, table, how, real) {
   if (table.globals[key] === at) return judgeExposed(StringCtor(x));
   if (table.keys[key] !== undefined && wordsOf(table.keys[key])[x = StringCtor(x)] !== true) deny(table.family, 'a member that no list names');
   if (table.sites[key || '()'] === at) x = judgedSite(x);
-  const files = table.files[key];
   const passed = copyOut(x, how, 0);
+  const files = table.files[key];
   if (files !== undefined && i >= +files[0] && !(DROPS[key] === true && behind(x) !== undefined)) judgeFiles(table.compares ? snapshotName(passed) : passed, apply(stringSlice, files, [2]));
   if (table.states[key] === at) judgeState(passed);
   if (table.styles[key] === at) judgeStyle(passed);
@@ -249,12 +249,12 @@ function compared(x) {
   const custom = get(x, INSPECT);
   if (typeof custom === 'function' && (own(custom) || isKept(custom))) deny('global-object', 'an object that prints itself');
   assertSafeInside(x);
-  assertNoSymbols(x);
+  assertShowsNoMore(x);
   return passing(x);
 }
 
 /** Deny an object or a function that holds objects where a comparison shows them, and nothing else looks. */
-function assertNoSymbols(x) {
+function assertShowsNoMore(x) {
   const keys = ownKeys(x);
   for (let i = 0; i < keys.length; i++) {
     if (typeof x !== 'function' && typeof keys[i] !== 'symbol' || keys[i] === 'prototype') continue;
@@ -267,7 +267,7 @@ function assertNoSymbols(x) {
 /** A function that is compared, or called with nothing; a constructor of the language by its own identity. */
 function comparedFunction(x, how) {
   if (own(x)) {
-    assertNoSymbols(x);
+    assertShowsNoMore(x);
     return how.isPolled ? polled(x) : x;
   }
   const real = unwrap(x);

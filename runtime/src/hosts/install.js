@@ -1,7 +1,7 @@
 // What the realm has is replaced, by name and by identity: host objects by facades, denied ones by stand-ins, and the
 // functions of harmless classes are known.
 import {
-  apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
+  apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakMap, weakSet,
 } from '../natives.js';
 import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from '../membrane.js';
 import { assertMute, assertSafeInside, copiedData, onCopy, readDeep } from '../intrinsics/deep.js';
@@ -84,24 +84,23 @@ const assertNoneProtected = (self, args) => {
   }
 };
 
-// Natives that read data at any depth, which get a copy; of the JSON among them, what JSON gives.
-const reading = weakSet();
+// Natives that read data at any depth, which get a copy: with whether what they read first is written as JSON.
+const reading = weakMap();
 {
-  const readers = [[G.performance, 'mark'], [G.performance, 'measure'], [G.Response, 'json']];
+  const readers = [[G.performance, 'mark', false], [G.performance, 'measure', false], [G.Response, 'json', true]];
   for (let i = 0; i < readers.length; i++) {
     const f = isObject(readers[i][0]) ? get(readers[i][0], readers[i][1]) : undefined;
-    if (typeof f === 'function') reading.add(f);
+    if (typeof f === 'function') reading.set(f, readers[i][2]);
   }
 }
 
 /** What such a native gets. */
-function copiedArguments(args, real) {
-  const isJson = valueOf(real, 'name') === 'json';
+function copiedArguments(args, isJson) {
   if (isJson && isObject(args[0])) {
     const text = json.JSON.stringify(undefined, [args[0]], stringify);
     args[0] = text === undefined ? undefined : dataOfText(text);
   }
-  for (let i = isJson ? 1 : 0; i < args.length; i++) args[i] = copiedData(args[i]);
+  for (let i = 0; i < args.length; i++) args[i] = copiedData(args[i]);
   return args;
 }
 
@@ -109,7 +108,8 @@ function copiedArguments(args, real) {
 const harmlessFunction = {
   __proto__: null,
   call(self, args, real) {
-    if (reading.has(real)) return apply(real, receiver(self), copiedArguments(args, real));
+    const isJson = reading.get(real);
+    if (isJson !== undefined) return apply(real, receiver(self), copiedArguments(args, isJson));
     assertNoneProtected(self, args);
     return apply(real, receiver(self), args);
   },

@@ -219,6 +219,7 @@ def listed(machine: Machine, call: Call, value: Value) -> Value:
     return made.value
 
 
+# Arrays of so many holes: `Array(2).join(text)` is the text.
 _FEW = {number(float(length)).value: [V_UNDEFINED] * length for length in range(5)}
 _P = "Array.prototype."
 TRANSFER: dict[str, Transfer] = {

@@ -106,8 +106,8 @@ def _assign(machine: Machine, call: Call) -> Value:
                         machine.set(
                             of(atom), name, machine.call(getter, of(source), (), call.span), call.span
                         )
-                    if inside := source.contents():
-                        machine.set_computed(of(atom), V_ANY_NUMBER, inside, call.span)
+                    if source.kind in {"array", "arguments"}:
+                        machine.set_computed(of(atom), V_ANY_NUMBER, source.contents(), call.span)
                     if source.extensible:
                         machine.set_computed(
                             of(atom), machine.enumerable_keys(source), source.elements, call.span

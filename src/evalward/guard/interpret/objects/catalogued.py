@@ -39,6 +39,7 @@ from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.constructors import class_of_driver, constructor_named
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
+from evalward.guard.interpret.objects.named_access import in_its_place
 from evalward.guard.interpret.objects.private_api import denied_member
 from evalward.guard.syntax.literals import is_index
 
@@ -72,7 +73,6 @@ _OF_CLASSES = frozenset({"constructor", "prototype"})
 _DRIVERS = ("playwright.", "puppeteer", "selenium.")
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
 _NAMED: Value = of(TAINTED_DATA, known("Element"))
-_NAMING_FRAMES = frozenset({"document", "MessageSource"})  # the names of the global object are read elsewhere
 
 # `%IteratorPrototype%` is found as the prototype of any object, or as an object that has none.
 _ITERATORS = dict.fromkeys(("Iterator.prototype", "Object.prototype", ""), "Iterator.prototype.@@iterator")
@@ -150,7 +150,7 @@ class Catalogued:
             if not atom.path.endswith(("prototype", "Element", "electron.app")):
                 return self._unlisted(atom, name, span)
             named = constructor_named(self._findings, member.result[1:], span)
-            return named | self._in_its_place(atom, name, named)
+            return named | in_its_place(self._catalogue, self._exposure, atom, name, named)
         if atom.path == "DOMInterface" and name == "prototype":
             return of(ELEMENT_PROTOTYPE)
         if member.result == "symbol" and atom.path == "Symbol":
@@ -161,7 +161,11 @@ class Catalogued:
                 member.result, span.start, member.label, f"{atom.path}.{name}"
             )
         made = join(made, self._patches.read(f"{atom.path}.{name}"))
-        made |= self.global_value(name) if atom.path == "globalThis" else self._in_its_place(atom, name, made)
+        made |= (
+            self.global_value(name)
+            if atom.path == "globalThis"
+            else in_its_place(self._catalogue, self._exposure, atom, name, made)
+        )
         if member.result == "text":
             made |= self._dataflow.read(self._held.given)
         elif member.result == "string" and atom.path == "RegExp":
@@ -177,23 +181,10 @@ class Catalogued:
                 self._denied_reads.read_denied_data(child, span)
         return made | V_UNDEFINED if member.absent else made
 
-    def _in_its_place(self, owner: Known, name: str, made: Value) -> Value:
-        """Return the element or window that stands in the place of a member of the document, a form or a window."""
-        if owner.path in {"document", "Element"}:
-            named = self._exposure.named_by_payload(name)
-            if named:
-                return named
-        # What may be a window is mostly an element.
-        of_element = owner.path != "document" and name in self._catalogue.get("Element").members
-        if owner.path not in _NAMING_FRAMES or of_element:
-            return BOTTOM
-        called = any(type(atom) is Known and self._catalogue.get(atom.path).callable for atom in made)
-        return BOTTOM if called else self._exposure.named_window(name)
-
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
         made = self._unlisted_builtin(atom, name, span)
-        made |= self._in_its_place(atom, name, made)
+        made |= in_its_place(self._catalogue, self._exposure, atom, name, made)
         put = self._patches.read(f"{atom.path}.{name}")
         return join(made or V_UNDEFINED, put) if put else made  # what is frozen takes nothing
 

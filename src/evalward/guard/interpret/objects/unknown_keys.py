@@ -271,7 +271,7 @@ class UnknownKeys:
         return of(UNKNOWN, UNKNOWN_CONSTRUCTOR)
 
     def _of_data(self, atom: Atom, span: Span) -> Value:
-        """Return what may be a function constructor in ``strict``: the host's data may be one of its functions."""
+        """Return what may be a function constructor: the host's data may be one of its functions."""
         self._findings.origin(UNKNOWN_NESTED_DATA, atom, "read by a key that cannot be resolved", span)
         return of(UNKNOWN_NESTED_DATA)
 

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import call_sites, dynamic_key, electron, proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    ACTIVE_MARKUP,
     ANY_STRING,
-    DECODED_STRING,
     HOST_HELD_TEXT,
     OPAQUE_HOST_MEMBER,
-    PREFIXED_STRING,
-    PRIMITIVE_UNKNOWNS,
     TAINTED_DATA,
     TAINTED_SELECTION,
     TAINTED_SELECTION_PROTOTYPE,
@@ -37,11 +33,10 @@ from evalward.guard.domain.slots import (
 )
 from evalward.guard.interpret.exposure import may_be_host
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
-from evalward.guard.interpret.objects.intrinsics import OF_LANGUAGE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.interpret.objects.private_api import owner_of_private
+from evalward.guard.interpret.objects.written_values import is_kept, may_be_prototype, runs
 from evalward.guard.interpret.unresolved_sinks import NAME
-from evalward.guard.markup import is_active, is_script_scheme
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
@@ -64,7 +59,6 @@ _FLAGS = frozenset(
     {"hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"}
 )
 _TEXTS_OF_NODES = frozenset({"textContent", "innerText", "outerText"})  # no other object has them
-_HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
 # Names that other code reads from any object, unlike a name of the payload's own as in `counts[tag].n += 1`.
 _SHARED_NAMES = frozenset(
     {
@@ -89,27 +83,6 @@ _SHARED_NAMES = frozenset(
     }
     | {"bind", "exec", "test", "shell", "env", "cwd", "argv0", "NODE_OPTIONS"}
 )
-
-
-def _may_be_prototype(value: Value) -> bool:
-    return any(not isinstance(atom, (str, Primitive)) and atom not in PRIMITIVE_UNKNOWNS for atom in value)
-
-
-def _runs(value: Value) -> bool:
-    """Whether a text runs as markup, as a URL or as its scheme, or is decoded by the payload."""
-    return not value.isdisjoint(_HIDDEN_TEXTS) or any(
-        type(atom) is str and (is_active(atom) or is_script_scheme(atom)) for atom in value
-    )
-
-
-def _is_kept(target: HeapObject) -> bool:
-    """Whether the host made an object, and keeps it: an instance of one of its classes, or a live collection."""
-    if target.kind == "array":
-        return target.extensible or "item" in target.properties  # a live list, or one that gives its elements
-    parents = (parent.path for parent in target.prototype if type(parent) is Known)
-    return any(
-        path.endswith(".prototype") and path.removesuffix(".prototype") not in OF_LANGUAGE for path in parents
-    )
 
 
 class Writes:
@@ -158,10 +131,10 @@ class Writes:
             self.set(owner, name, value, span)
         if resolved.unknown:
             owner = with_element(owner)
-        if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and _runs(value):
+        if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and runs(value):
             note = "text that may run is written by a name that the payload decodes itself"
             self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, None, note)
-        if resolved.unknown and _may_be_prototype(value):
+        if resolved.unknown and may_be_prototype(value):
             self._findings.miss(NAME, span)
         if resolved.numeric or resolved.unknown:
             for atom in owner:
@@ -234,7 +207,7 @@ class Writes:
             target.owners and not self._strict
         ):  # a prototype's methods escape as such
             self._judgement.leak(value, Flow.RETURN, span)
-        elif not name.startswith(PRIVATE_PREFIX) and _is_kept(target):
+        elif not name.startswith(PRIVATE_PREFIX) and is_kept(target):
             self._judgement.leak(value, Flow.PROPERTY, span)  # an event's `target` is the same object
         if is_named_list(target):
             self._judge_unknown(name, value, of(target), span)
@@ -317,7 +290,7 @@ class Writes:
             self._judgement.change(atom, span)
             self._judgement.unresolved(atom, span)
             self._exposure.expect_calls()
-            if type(atom) is not Known and may_be_host(atom) and _runs(value):
+            if type(atom) is not Known and may_be_host(atom) and runs(value):
                 note = "text that may run is written by a key that cannot be resolved"
                 self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
             if not value.isdisjoint(MAYBE_CONSTRUCTORS):
